@@ -1,0 +1,3 @@
+"""Engram: persistent memory for AI coding agents."""
+
+from engram._version import __version__ as __version__

@@ -1,0 +1,1 @@
+"""Pure rules and values: no file, clock, network, SQL or print."""

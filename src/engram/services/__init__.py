@@ -1,0 +1,1 @@
+"""Use cases: one function a story, one transaction each."""
