@@ -1,0 +1,78 @@
+"""Find the learnings that an agent listed at the end of its text."""
+
+from __future__ import annotations
+
+import re
+
+MIN_ITEM = 20
+MIN_WORDS = 4
+
+_SECTION = re.compile(
+    r"^\s{0,3}(?P<level>##|###)\s+(?:aprendizajes(?:\s+clave)?|(?:key\s+)?learnings?)\s*:?\s*#*\s*$",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"^\s{0,3}#{1,3}\s+\S")
+_FENCE = re.compile(r"^\s{0,3}(```+|~~~+)")
+_NUMBERED = re.compile(r"^(?P<indent>\s*)\d{1,3}[.)]\s+(?P<text>\S.*)$")
+_BULLET = re.compile(r"^(?P<indent>\s*)[-*+•]\s+(?P<text>\S.*)$")
+_BOLD = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+
+
+def learnings(text: str) -> list[str]:
+    """Items of the last learnings section that has any, in order, wrapped lines joined.
+
+    A section starts at a level 2 or 3 heading that says Key Learnings, Learnings or Aprendizajes (Clave) and
+    ends at the next heading of level 1 to 3. What stands inside code fences is an example, not a learning.
+    Items of fewer than 20 characters or four words are noise and are left out.
+    """
+    sections: list[list[str]] = []
+    current: list[str] | None = None
+    fence = ""
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        if mark and not fence:
+            fence = mark.group(1)
+            continue
+        if fence:
+            if mark and mark.group(1)[0] == fence[0] and len(mark.group(1)) >= len(fence):
+                fence = ""
+            continue
+        if _SECTION.match(line):
+            current = []
+            sections.append(current)
+        elif _HEADING.match(line):
+            current = None
+        elif current is not None:
+            current.append(line)
+    for lines in reversed(sections):
+        items = _items(lines)
+        if items:
+            return items
+    return []
+
+
+def _items(lines: list[str]) -> list[str]:
+    found = _listed(lines, _NUMBERED) or _listed(lines, _BULLET)
+    return [item for item in found if len(item) >= MIN_ITEM and _long_enough(item)]
+
+
+def _long_enough(item: str) -> bool:
+    # Scripts written without spaces have no words to count.
+    return len(item.split()) >= MIN_WORDS or any(ord(char) >= 0x2E80 for char in item)
+
+
+def _listed(lines: list[str], marker: re.Pattern[str]) -> list[str]:
+    items: list[list[str]] = []
+    open_item = False
+    for line in lines:
+        start = marker.match(line)
+        if start:
+            items.append([start.group("text")])
+            open_item = True
+        elif not line.strip():
+            open_item = False
+        elif open_item and not (_NUMBERED.match(line) or _BULLET.match(line)):
+            items[-1].append(line.strip())
+        elif line[:1].isspace() and items and not open_item:
+            items[-1].append(line.strip())
+    return [_BOLD.sub(r"\2", " ".join(" ".join(parts).split())) for parts in items]

@@ -1,0 +1,74 @@
+"""Locks, modes and atomic writes for files of ours."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from engram.errors import StoreUnavailable
+
+
+def private_folder(path: str) -> None:
+    """Create `path` (and what leads to it) for this user only; an existing one is closed to others."""
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        if os.name == "posix" and os.stat(path).st_mode & 0o077:
+            os.chmod(path, 0o700)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{path}: cannot be created or closed to others: {error.strerror}",
+            hint="set ENGRAM_DATA_DIR to a folder of your own on a local disk",
+        ) from error
+
+
+def private_file(path: str) -> None:
+    """Make sure that `path` exists and only this user may read it, before anything is written into it."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    os.close(handle)
+    if os.name == "posix" and os.stat(path).st_mode & 0o077:
+        os.chmod(path, 0o600)
+
+
+def sync_folder(path: str) -> None:
+    """Make a rename in `path` survive a power cut, where the platform can."""
+    if os.name != "posix":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_atomically(path: str, data: bytes, *, mode: int = 0o600) -> None:
+    """Replace `path` by `data`: beside it, synced, renamed. A crash leaves the old file or the new one."""
+    folder = os.path.dirname(os.path.abspath(path))
+    beside = f"{path}.{os.getpid()}.tmp"
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except BaseException:
+        if os.path.exists(beside):
+            os.unlink(beside)
+        raise
+    sync_folder(folder)
+
+
+@contextmanager
+def locked(path: str, *, seconds: float = 60.0) -> Iterator[None]:
+    """Hold the lock file `path`; the system drops it when the process dies."""
+    from filelock import FileLock, Timeout
+
+    try:
+        with FileLock(path, timeout=seconds, mode=0o600):
+            yield
+    except Timeout as error:
+        raise StoreUnavailable(
+            f"{path}: held by another process for more than {seconds:.0f} s",
+            hint="wait for it to finish, or `engram doctor`",
+        ) from error

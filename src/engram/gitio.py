@@ -1,0 +1,148 @@
+"""The `git` program: where a repository is, what it is called, what its history says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from engram.errors import NotFound, Unsupported
+
+# Variables that would make git speak of another repository than the folder's.
+_FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE")
+_RECORD, _UNIT = "\x1e", "\x1f"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """`root` is the work tree; `common` the shared metadata folder, the same for all worktrees; `origin` the
+    remote's address or None."""
+
+    root: str
+    common: str
+    origin: str | None
+
+    @property
+    def name(self) -> str:
+        """The repository's name in its origin, else the folder that holds the shared metadata."""
+        if self.origin:
+            last = (
+                self.origin.rstrip("/")
+                .removesuffix(".git")
+                .replace("\\", "/")
+                .replace(":", "/")
+                .rsplit("/", 1)[-1]
+            )
+            if last:
+                return last
+        folder = self.common if self.common.endswith(".git") else self.root
+        base = os.path.basename(folder.rstrip("/\\"))
+        if base == ".git":
+            return os.path.basename(os.path.dirname(folder))
+        return base.removesuffix(".git") or os.path.basename(self.root)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """`committed_at` is RFC 3339 with an offset; `files` the paths it touched."""
+
+    id: str
+    author: str
+    committed_at: str
+    subject: str
+    body: str
+    files: tuple[str, ...]
+
+
+def repository(folder: str) -> Repository | None:
+    """The repository that `folder` is in, or None; also None when there is no git program."""
+    try:
+        found = _run(folder, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-common-dir")
+    except (OSError, subprocess.SubprocessError):
+        return None
+    lines = found.splitlines()
+    if len(lines) != 2:
+        return None
+    try:
+        origin = _run(folder, "config", "--get", "remote.origin.url").strip() or None
+    except (OSError, subprocess.SubprocessError):
+        origin = None
+    return Repository(root=os.path.normpath(lines[0]), common=os.path.normpath(lines[1]), origin=origin)
+
+
+def history(folder: str, *, limit: int | None = None) -> Iterator[Commit]:
+    """Commits reachable from HEAD without merges, newest first, read as git prints them.
+
+    Raises `NotFound` when `folder` is no repository, `Unsupported` without a git program.
+    """
+    if repository(folder) is None:
+        raise NotFound(f"{folder}: no git repository here", hint="give the folder of a repository")
+    form = f"--format={_RECORD}%H{_UNIT}%an{_UNIT}%cI{_UNIT}%s{_UNIT}%b{_UNIT}"
+    command = [
+        "git",
+        "-C",
+        folder,
+        "log",
+        "--no-merges",
+        "--name-only",
+        "--no-color",
+        "--encoding=UTF-8",
+        form,
+    ]
+    if limit is not None:
+        command.append(f"--max-count={limit}")
+    try:
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            env=_environment(),
+        )
+    except OSError as error:
+        raise Unsupported("the `git` program was not found", hint="install git") from error
+    with process:
+        assert process.stdout is not None
+        yield from _commits(process.stdout)
+        if process.wait() != 0:
+            assert process.stderr is not None
+            told = process.stderr.read().decode("utf-8", "replace").strip()
+            raise NotFound(f"{folder}: git could not read the history: {told[:300]}")
+
+
+def _commits(stream: Iterator[bytes]) -> Iterator[Commit]:
+    block: list[str] = []
+    for line in stream:
+        text = line.decode("utf-8", "replace")
+        if text.startswith(_RECORD):
+            if block:
+                yield _commit("".join(block))
+            block = [text[1:]]
+        elif block:
+            block.append(text)
+    if block:
+        yield _commit("".join(block))
+
+
+def _commit(block: str) -> Commit:
+    id, author, at, subject, body, names = block.split(_UNIT, 5)
+    files = tuple(name for name in names.splitlines() if name.strip())
+    return Commit(id=id, author=author, committed_at=at, subject=subject, body=body.strip(), files=files)
+
+
+def _run(folder: str, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", folder, *arguments],
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        timeout=5,
+        check=True,
+        env=_environment(),
+    )
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
+    return {**kept, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8", "GIT_TERMINAL_PROMPT": "0"}

@@ -1,0 +1,40 @@
+"""Where things are. `os.path` only: the hook and the MCP server import this at start."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def data_folder(environ: dict[str, str] | None = None) -> str:
+    """`ENGRAM_DATA_DIR`, else `~/.engram`; absolute. Not created here."""
+    env = os.environ if environ is None else environ
+    chosen = env.get("ENGRAM_DATA_DIR", "").strip()
+    return os.path.abspath(os.path.expanduser(chosen or os.path.join("~", ".engram")))
+
+
+def database_file(folder: str) -> str:
+    return os.path.join(folder, "engram.db")
+
+
+def backup_folder(folder: str) -> str:
+    return os.path.join(folder, "backups")
+
+
+def workspace(explicit: str | None = None, environ: dict[str, str] | None = None) -> str:
+    """The directory an agent works in: given, `ENGRAM_WORKSPACE`, `CLAUDE_PROJECT_DIR`, else the current one.
+
+    Some hosts start servers in a folder of their own, so the current directory comes last.
+    """
+    env = os.environ if environ is None else environ
+    for candidate in (explicit, env.get("ENGRAM_WORKSPACE"), env.get("CLAUDE_PROJECT_DIR")):
+        if candidate and os.path.isdir(os.path.expanduser(candidate)):
+            return os.path.abspath(os.path.expanduser(candidate))
+    try:
+        return os.getcwd()
+    except OSError:  # the directory was removed under us
+        return os.path.expanduser("~")
+
+
+def is_windows() -> bool:
+    return sys.platform == "win32"

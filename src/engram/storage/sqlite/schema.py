@@ -1,0 +1,149 @@
+"""Bring a database to the current schema: locked, backed up first, newer ones refused."""
+
+from __future__ import annotations
+
+import os
+
+import apsw
+
+from engram import files, paths
+from engram.errors import IntegrityFailed, StoreUnavailable, Unsupported
+from engram.storage.sqlite import filesystem
+from engram.storage.sqlite.connect import APPLICATION_ID, connect, explain
+
+SCHEMA_VERSION = 1
+
+_STEPS = os.path.join(os.path.dirname(__file__), "migrations")
+
+
+def version_of(connection: apsw.Connection) -> int:
+    return int(connection.pragma("user_version"))
+
+
+def prepare(path: str, *, synchronous: str, now: str, mounts: str = filesystem.MOUNTS) -> None:
+    """Make `path` a database of the current schema. A current one is only looked at.
+
+    Raises `Unsupported` for a newer schema, `IntegrityFailed` for somebody else's database, `StoreUnavailable`
+    for a network file system or one where two connections cannot share a write-ahead log.
+    """
+    folder = os.path.dirname(path)
+    if os.path.isdir(folder) and not os.access(folder, os.W_OK) and not os.path.exists(path):
+        raise StoreUnavailable(
+            f"{folder}: cannot be written", hint="check permissions, or set ENGRAM_DATA_DIR"
+        )
+    files.private_folder(folder)
+    filesystem.refuse_network(folder, mounts)
+    if os.path.exists(path) and os.path.getsize(path) > 0:
+        connection = connect(path, synchronous=synchronous)
+        try:
+            if _is_current(connection, path):
+                return
+        finally:
+            connection.close()
+    try:
+        with files.locked(path + ".lock"):
+            _upgrade(path, synchronous=synchronous, now=now)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{path}: cannot be created: {error.strerror}", hint="check permissions, or set ENGRAM_DATA_DIR"
+        ) from error
+
+
+def _is_current(connection: apsw.Connection, path: str) -> bool:
+    try:
+        found = version_of(connection)
+        ours = connection.pragma("application_id") in (0, APPLICATION_ID)
+    except apsw.Error as error:
+        raise explain(error, path) from error
+    if not ours:
+        raise IntegrityFailed(
+            f"{path}: is a database of another program", hint="set ENGRAM_DATA_DIR to another folder"
+        )
+    if found > SCHEMA_VERSION:
+        raise Unsupported(
+            f"{path}: was written by a newer Engram (schema {found}, this one knows {SCHEMA_VERSION}); nothing was changed",
+            hint="upgrade Engram: pip install -U engram-keep",
+        )
+    return found == SCHEMA_VERSION
+
+
+def _upgrade(path: str, *, synchronous: str, now: str) -> None:
+    files.private_file(path)
+    connection = connect(path, synchronous=synchronous, create=True)
+    try:
+        if _is_current(connection, path):  # another process was first
+            return
+        found = version_of(connection)
+        if found == 0:
+            if connection.execute("SELECT count(*) FROM sqlite_master").get:
+                raise IntegrityFailed(
+                    f"{path}: is a database of another program", hint="set ENGRAM_DATA_DIR to another folder"
+                )
+            _prove_sharing(path, connection, synchronous)
+        else:
+            _keep_copy(connection, path, found, now)
+        for number, statements in steps(found):
+            _apply(connection, number, statements)
+    except apsw.Error as error:
+        raise explain(error, path) from error
+    finally:
+        connection.close()
+
+
+def steps(after: int) -> list[tuple[int, str]]:
+    """(number, SQL) of each migration above `after`, in order."""
+    names = sorted(name for name in os.listdir(_STEPS) if name.endswith(".sql"))
+    found = []
+    for name in names:
+        number = int(name.partition("_")[0])
+        if after < number <= SCHEMA_VERSION:
+            with open(os.path.join(_STEPS, name), encoding="utf-8") as file:
+                found.append((number, file.read()))
+    return found
+
+
+def _apply(connection: apsw.Connection, number: int, statements: str) -> None:
+    """One step and its mark in one transaction."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        connection.execute(statements)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {number:d}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _keep_copy(connection: apsw.Connection, path: str, version: int, now: str) -> None:
+    folder = paths.backup_folder(os.path.dirname(path))
+    files.private_folder(folder)
+    stamp = now.replace(":", "").replace("-", "").replace(".", "")
+    target = os.path.join(folder, f"engram-schema{version}-{stamp}.db")
+    files.private_file(target)
+    connection.execute("VACUUM INTO ?", (target,))
+
+
+def _prove_sharing(path: str, connection: apsw.Connection, synchronous: str) -> None:
+    """Two connections write in turn and see each other: some file systems accept WAL and fail later."""
+    other = connect(path, synchronous=synchronous)
+    try:
+        connection.execute("CREATE TABLE proof (n INTEGER)")
+        other.execute("INSERT INTO proof VALUES (1)")
+        connection.execute("INSERT INTO proof VALUES (2)")
+        seen = other.execute("SELECT count(*) FROM proof").get
+        mode = other.pragma("journal_mode")
+        connection.execute("DROP TABLE proof")
+    except apsw.Error as error:
+        raise StoreUnavailable(
+            f"{path}: this file system cannot share a database between programs ({error})",
+            hint="set ENGRAM_DATA_DIR to a folder on a local disk",
+        ) from error
+    finally:
+        other.close()
+    if seen != 2 or mode != "wal":
+        raise StoreUnavailable(
+            f"{path}: this file system cannot share a database between programs (journal mode {mode})",
+            hint="set ENGRAM_DATA_DIR to a folder on a local disk",
+        )

@@ -1,0 +1,293 @@
+"""Search on FTS5: which rows have the words, how well, and what stands around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from engram.core.ports import Filters, Matches
+from engram.core.query import MAX_TERMS, Query, Term
+from engram.core.ranking import Candidate
+from engram.core.session import is_manual
+from engram.storage.sqlite import spelling
+
+if TYPE_CHECKING:
+    from apsw import FTS5ExtensionApi
+
+# title, content, topic key, derived forms, project token
+WEIGHTS = "5.0, 1.0, 2.0, 0.5, 0.0"
+_TITLE = 0
+_PROJECT_COLUMN = 4
+
+# Scoring looks up every matched row, so a question of common words must not score half the store.
+MAX_POSTINGS = 50_000
+MIN_TERMS = 3
+# Below this many rows every term is admitted: scoring them all is cheaper than choosing.
+SMALL = 4_000
+# A search that finds fewer rows than this tries beginnings of words, then other spellings.
+TOO_FEW = 3
+# Rows drawn in because their neighbour in a conversation fits well.
+DRAWN_IN_BY = 20
+
+_ROWS = "SELECT count(*) FROM observation_fts_docsize"
+
+_COUNT = "SELECT count(*) FROM (SELECT 1 FROM observation_fts WHERE observation_fts MATCH :match LIMIT :most)"
+
+_CANDIDATES = """
+    SELECT f.rowid, -bm25(observation_fts, {weights}) AS fit
+      FROM observation_fts AS f {join}
+     WHERE observation_fts MATCH :match {conditions}
+  ORDER BY fit DESC, f.rowid DESC
+     LIMIT :pool
+"""
+
+_MATCHED = """
+    SELECT engram_matched(observation_fts) FROM observation_fts WHERE observation_fts MATCH :match AND rowid = :id
+"""
+
+_PLACE = "SELECT session_id, project, pinned, created_at FROM observation WHERE id = :id"
+
+_AROUND = """
+    SELECT (SELECT id FROM observation
+             WHERE session_id = :session AND (created_at, id) < (:at, :id) AND deleted_at IS NULL
+          ORDER BY created_at DESC, id DESC LIMIT 1),
+           (SELECT id FROM observation
+             WHERE session_id = :session AND (created_at, id) > (:at, :id) AND deleted_at IS NULL
+          ORDER BY created_at, id LIMIT 1)
+"""
+
+
+def conditions(filters: Filters, besides: str | None = None) -> tuple[str, dict[str, Any]]:
+    """SQL that begins with AND for rows of `observation AS o`, and its values."""
+    parts, values = [], {}
+    for column in ("project", "type", "scope"):
+        wanted = getattr(filters, column)
+        if wanted is not None:
+            parts.append(f"AND o.{column} = :{column}")
+            values[column] = wanted
+    if besides is not None:
+        parts.append("AND o.project <> :besides")
+        values["besides"] = besides
+    return " ".join(parts), values
+
+
+def search(connection: apsw.Connection, query: Query, filters: Filters, *, pool: int) -> Matches:
+    """Best rows by the index, with everything that ranking wants to know of them."""
+    _register(connection)
+    session = _Search(connection, filters, pool)
+    total = int(connection.execute(_ROWS).get)
+    terms, counts = session.rarest(query.terms)
+    # A pair that stands nowhere is a pair across two words, not a slip of the pen.
+    missing = [
+        term for term, count in zip(terms, counts, strict=True) if not count and term.text == term.word
+    ]
+    ids = session.candidates(session.admitted(terms, counts, total), query.forms, query.phrases)
+    spelled: dict[str, tuple[str, ...]] = {}
+    prefixed = False
+    if len(ids) < TOO_FEW:
+        longer = [
+            Term(t.text, t.word, prefix=True) for t in terms if len(t.text) >= 3 or not t.text.isascii()
+        ]
+        more = session.candidates(longer, (), ())
+        prefixed = bool(set(more) - set(ids))
+        ids = {**more, **ids}
+        if prefixed:
+            terms = [*terms, *longer]
+    if len(ids) < TOO_FEW and missing:
+        spelled = {term.word: near for term in missing if (near := spelling.near(connection, term.text))}
+        tried = [Term(text, word) for word, near in spelled.items() for text in near]
+        ids = {**session.candidates(tried, (), ()), **ids}
+        terms = [*terms, *tried]
+    exact = session.exact(query)
+    for id in exact:
+        ids.setdefault(id, 0.0)
+    return Matches(
+        candidates=session.describe(ids, terms, len(counts), exact),
+        counts=counts,
+        total=total,
+        spelled=spelled,
+        prefixed=prefixed,
+    )
+
+
+class _Search:
+    """One search: its filters, and the statements that all honour them."""
+
+    def __init__(self, connection: apsw.Connection, filters: Filters, pool: int) -> None:
+        self._connection = connection
+        self._pool = pool
+        self._filters = filters
+        self._project = ""
+        if filters.project is not None:
+            token = connection.execute("SELECT 'zp' || id FROM project WHERE key = ?", (filters.project,)).get
+            self._project = f'search_project : "{token or "zp0"}" AND '
+        sql, self._values = conditions(Filters(type=filters.type, scope=filters.scope))
+        join = "JOIN observation AS o ON o.id = f.rowid" if sql else ""
+        self._candidates = _CANDIDATES.format(weights=WEIGHTS, join=join, conditions=sql)
+
+    def rarest(self, terms: Sequence[Term]) -> tuple[list[Term], list[int]]:
+        """The rarest terms up to the limit, in the order given, and in how many rows each stands."""
+        counted = [
+            (
+                int(self._connection.execute(_COUNT, {"match": _quoted(term), "most": MAX_POSTINGS + 1}).get),
+                at,
+                term,
+            )
+            for at, term in enumerate(terms)
+        ]
+        # Terms that stand nowhere come last: they would push out those that find something.
+        kept = sorted(counted, key=lambda row: (row[0] == 0, row[0], row[1]))[:MAX_TERMS]
+        kept.sort(key=lambda row: row[1])
+        return [term for _, _, term in kept], [count for count, _, _ in kept]
+
+    def admitted(self, terms: Sequence[Term], counts: Sequence[int], total: int) -> list[Term]:
+        """The rarest terms until they stand in `MAX_POSTINGS` rows together, at least `MIN_TERMS`."""
+        by_count = sorted(zip(counts, range(len(terms)), terms, strict=True), key=lambda row: row[:2])
+        found = [(count, term) for count, _, term in by_count if count]
+        if total <= SMALL:
+            return [term for _, term in found]
+        chosen: list[Term] = []
+        spent = 0
+        for count, term in found:
+            if len(chosen) >= MIN_TERMS and spent + count > MAX_POSTINGS:
+                break
+            chosen.append(term)
+            spent += count
+        return chosen
+
+    def candidates(
+        self, terms: Sequence[Term], forms: Sequence[Term], phrases: Sequence[str]
+    ) -> dict[int, float]:
+        """id → fit (1 for the best) of the rows with any of these, best first."""
+        words = {term.text for term in terms}
+        wanted = [_quoted(term) for term in (*terms, *forms)]
+        # A phrase of which a word was not admitted would cost what leaving the word out has saved.
+        wanted += [_quote(phrase) for phrase in phrases if words.issuperset(phrase.split())]
+        return self._run(" OR ".join(wanted))
+
+    def _run(self, match: str) -> dict[int, float]:
+        if not match:
+            return {}
+        rows = list(
+            self._connection.execute(
+                self._candidates, {**self._values, "match": f"{self._project}({match})", "pool": self._pool}
+            )
+        )
+        best = max((fit for _, fit in rows), default=0.0)
+        return {id: (fit / best if best > 0 else 0.0) for id, fit in rows}
+
+    def exact(self, query: Query) -> set[int]:
+        """Rows that are meant literally: by id, topic key, quoted phrase or identifier."""
+        found: set[int] = set()
+        sql, values = conditions(self._filters)
+        live = f"SELECT o.id FROM observation AS o WHERE o.deleted_at IS NULL {sql}"
+        for id in query.ids:
+            found.update(
+                row[0] for row in self._connection.execute(f"{live} AND o.id = :id", {**values, "id": id})
+            )
+        if query.topic_key:
+            by_topic = self._connection.execute(
+                f"{live} AND o.id IN (SELECT rowid FROM observation_fts WHERE observation_fts MATCH :match)"
+                " AND o.topic_key = :topic LIMIT 20",
+                {**values, "topic": query.topic_key, "match": "topic_key : " + _quote(query.topic_key)},
+            )
+            found.update(row[0] for row in by_topic)
+        for phrase in query.exact:
+            if len(phrase.split()) > 1:
+                found.update(self._run(_quote(phrase)))
+        return found
+
+    def describe(
+        self, ids: dict[int, float], terms: Sequence[Term], counted: int, exact: set[int]
+    ) -> list[Candidate]:
+        """Candidates with their matched terms, and the neighbours of the best ones drawn in."""
+        match = " OR ".join(_quoted(term) for term in terms) or '""'
+        # Terms past the counted ones are other spellings of a counted word.
+        owner = {term.word: at for at, term in enumerate(terms[:counted])}
+        belongs = [at if at < counted else owner.get(term.word, 0) for at, term in enumerate(terms)]
+        places: dict[int, tuple[Any, ...]] = {}
+        around: dict[int, tuple[int | None, int | None]] = {}
+        for rank, id in enumerate(list(ids)):
+            place = next(iter(self._connection.execute(_PLACE, {"id": id})), None)
+            if place is None:
+                continue
+            places[id] = place
+            if is_manual(place[0]):
+                continue
+            around[id] = next(
+                iter(self._connection.execute(_AROUND, {"id": id, "session": place[0], "at": place[3]}))
+            )
+            if rank < DRAWN_IN_BY:
+                for near in around[id]:
+                    if near is not None and near not in ids and self._admits(near):
+                        ids[near] = 0.0
+        for id in [id for id in ids if id not in places]:
+            places[id] = next(iter(self._connection.execute(_PLACE, {"id": id})))
+            around[id] = next(
+                iter(
+                    self._connection.execute(
+                        _AROUND, {"id": id, "session": places[id][0], "at": places[id][3]}
+                    )
+                )
+            )
+        candidates = []
+        for id, place in places.items():
+            anywhere, title = self._matched(match, id)
+            before, after = around.get(id, (None, None))
+            candidates.append(
+                Candidate(
+                    id=id,
+                    fit=ids[id],
+                    matched=frozenset(belongs[i] for i in anywhere),
+                    in_title=frozenset(belongs[i] for i in title),
+                    session_id=place[0],
+                    in_conversation=id in around,
+                    project=place[1],
+                    pinned=bool(place[2]),
+                    exact=id in exact,
+                    before=before,
+                    after=after,
+                )
+            )
+        return candidates
+
+    def _admits(self, id: int) -> bool:
+        sql, values = conditions(self._filters)
+        found = self._connection.execute(
+            f"SELECT 1 FROM observation AS o WHERE o.id = :id AND o.deleted_at IS NULL {sql}",
+            {**values, "id": id},
+        )
+        return next(iter(found), None) is not None
+
+    def _matched(self, match: str, id: int) -> tuple[list[int], list[int]]:
+        row = next(iter(self._connection.execute(_MATCHED, {"match": match, "id": id})), None)
+        if row is None:
+            return [], []
+        anywhere, _, title = row[0].partition("|")
+        return [int(n) for n in anywhere.split()], [int(n) for n in title.split()]
+
+
+def _register(connection: apsw.Connection) -> None:
+    """Give the connection the function that says which terms of a query stand in a row."""
+    connection.register_fts5_function("engram_matched", _which_terms)
+
+
+def _which_terms(api: FTS5ExtensionApi) -> str:
+    anywhere, title = [], []
+    for number in range(api.phrase_count):
+        columns = api.phrase_columns(number)
+        if any(column != _PROJECT_COLUMN for column in columns):
+            anywhere.append(str(number))
+        if _TITLE in columns:
+            title.append(str(number))
+    return " ".join(anywhere) + "|" + " ".join(title)
+
+
+def _quote(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _quoted(term: Term) -> str:
+    return _quote(term.text) + ("*" if term.prefix else "")

@@ -1,0 +1,146 @@
+"""The store: connections kept ready, one transaction per unit of work."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import cast
+
+import apsw
+
+from engram import files
+from engram.core.ports import Reader, Writer
+from engram.errors import StoreUnavailable, Unsupported
+from engram.storage.sqlite import schema
+from engram.storage.sqlite.connect import connect, explain
+from engram.storage.sqlite.reader import SqliteReader
+from engram.storage.sqlite.writer import SqliteWriter
+
+
+def _utc_now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def open_url(rest: str, **options: object) -> SqliteStore:
+    """For `open_store`: what follows `sqlite://`."""
+    return SqliteStore(rest, **options)  # type: ignore[arg-type]  # options are checked by the call itself
+
+
+class SqliteStore:
+    """A database file. Connections are opened on demand and kept for reuse: SQLite folds the write-ahead log
+    back when the last connection closes, which would cost a checkpoint per call."""
+
+    def __init__(self, path: str, *, synchronous: str = "FULL", now: Callable[[], str] = _utc_now) -> None:
+        self._path = os.path.abspath(path)
+        self._synchronous = synchronous
+        self._now = now
+        self._idle: list[apsw.Connection] = []
+        self._lock = threading.Lock()
+        self._owner = os.getpid()
+        self._identity: tuple[int, int] | None = None
+
+    @property
+    def place(self) -> str:
+        return self._path
+
+    @contextmanager
+    def read(self) -> Iterator[Reader]:
+        with self._connection() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield cast("Reader", SqliteReader(connection))
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def write(self) -> Iterator[Writer]:
+        with self._connection() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                # Another program may have upgraded the schema while this one was running.
+                if schema.version_of(connection) != schema.SCHEMA_VERSION:
+                    raise Unsupported(
+                        f"{self._path}: was upgraded by a newer Engram while this one was running; nothing was saved",
+                        hint="restart this program with the newer version",
+                    )
+                yield cast("Writer", SqliteWriter(connection))
+                connection.execute("COMMIT")
+            except BaseException:
+                # A full disk has already rolled back.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _connection(self) -> Iterator[apsw.Connection]:
+        connection: apsw.Connection | None = None
+        try:
+            connection = self._take()
+            yield connection
+        except apsw.Error as error:
+            raise explain(error, self._path) from error
+        finally:
+            if connection is not None:
+                with self._lock:
+                    self._idle.append(connection)
+
+    def _take(self) -> apsw.Connection:
+        """An idle connection, or a new one. Those of a parent process or of a replaced file are dropped."""
+        identity = self._file_identity()
+        with self._lock:
+            if self._owner != os.getpid():
+                # After a fork, SQLite handles of the parent must not even be closed here.
+                self._idle, self._owner, self._identity = [], os.getpid(), None
+            if identity is None or identity != self._identity:
+                for stale in self._idle:
+                    stale.close()
+                self._idle.clear()
+                schema.prepare(self._path, synchronous=self._synchronous, now=self._now())
+                self._identity = self._file_identity()
+            if self._idle:
+                return self._idle.pop()
+        return connect(self._path, synchronous=self._synchronous)
+
+    def _file_identity(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def backup(self, target: str) -> None:
+        """A consistent copy through SQLite's online backup; raises when `target` exists."""
+        if os.path.exists(target):
+            raise StoreUnavailable(f"{target}: exists already", hint="choose another name")
+        files.private_file(target)
+        copy = apsw.Connection(target)
+        try:
+            with self._connection() as source, copy.backup("main", source, "main") as running:
+                while not running.done:
+                    running.step(2000)
+        finally:
+            copy.close()
+
+    def repair(self) -> Iterable[str]:
+        with self._connection() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                connection.execute("INSERT INTO observation_fts (observation_fts) VALUES ('rebuild')")
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+        return ["full-text index rebuilt from the rows"]
+
+    def close(self) -> None:
+        """Close what is idle; the last one folds the write-ahead log back into the file."""
+        with self._lock:
+            if self._owner == os.getpid():
+                for connection in self._idle:
+                    connection.close()
+            self._idle.clear()
