@@ -107,9 +107,7 @@ class App:
     def context(self) -> ContextService:
         from engram.services.context import ContextService
 
-        return ContextService(
-            self.store, self.projects, now=self.now, budget_tokens=self.settings.context_tokens
-        )
+        return ContextService(self.store, self.projects, now=self.now, budget_tokens=self.settings.context_tokens)
 
     @cached_property
     def status(self) -> Status:
@@ -121,9 +119,7 @@ class App:
     def transfer(self) -> Transfer:
         from engram.services.transfer import Transfer
 
-        return Transfer(
-            self.store, self.projects, now=self.now, max_content_bytes=self.settings.max_content_bytes
-        )
+        return Transfer(self.store, self.projects, now=self.now, max_content_bytes=self.settings.max_content_bytes)
 
     @cached_property
     def doctor(self) -> Doctor:

@@ -27,13 +27,7 @@ class Repository:
     def name(self) -> str:
         """The repository's name in its origin, else the folder that holds the shared metadata."""
         if self.origin:
-            last = (
-                self.origin.rstrip("/")
-                .removesuffix(".git")
-                .replace("\\", "/")
-                .replace(":", "/")
-                .rsplit("/", 1)[-1]
-            )
+            last = self.origin.rstrip("/").removesuffix(".git").replace("\\", "/").replace(":", "/").rsplit("/", 1)[-1]
             if last:
                 return last
         folder = self.common if self.common.endswith(".git") else self.root

@@ -52,9 +52,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
         database_url=text("database_url", "ENGRAM_DATABASE_URL", default_url) or default_url,
         project=text("project", "ENGRAM_PROJECT", None),
         synchronous=synchronous,
-        max_content_bytes=whole(
-            "max_content_bytes", "ENGRAM_MAX_CONTENT_BYTES", 1024 * 1024, 1024, 64 * 1024 * 1024
-        ),
+        max_content_bytes=whole("max_content_bytes", "ENGRAM_MAX_CONTENT_BYTES", 1024 * 1024, 1024, 64 * 1024 * 1024),
         context_tokens=whole("context_tokens", "ENGRAM_CONTEXT_TOKENS", 4000, 200, 100_000),
         origins=origins,
     )

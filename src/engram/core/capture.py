@@ -71,8 +71,6 @@ def _listed(lines: list[str], marker: re.Pattern[str]) -> list[str]:
             open_item = True
         elif not line.strip():
             open_item = False
-        elif open_item and not (_NUMBERED.match(line) or _BULLET.match(line)):
-            items[-1].append(line.strip())
-        elif line[:1].isspace() and items and not open_item:
+        elif items and not (_NUMBERED.match(line) or _BULLET.match(line)) and (open_item or line[:1].isspace()):
             items[-1].append(line.strip())
     return [_BOLD.sub(r"\2", " ".join(" ".join(parts).split())) for parts in items]

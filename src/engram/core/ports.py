@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -83,14 +83,10 @@ class Reader(Protocol):
         """A live row of the project with this content, of any age."""
 
     def versions(self, id: int) -> list[Version]: ...
-    def recent_observations(
-        self, filters: Filters, *, limit: int, besides: str | None = None
-    ) -> list[Observation]:
+    def recent_observations(self, filters: Filters, *, limit: int, besides: str | None = None) -> list[Observation]:
         """Latest activity first. `besides` leaves out one project."""
 
-    def neighbours(
-        self, focus: Observation, *, before: int, after: int
-    ) -> tuple[list[Observation], list[Observation]]:
+    def neighbours(self, focus: Observation, *, before: int, after: int) -> tuple[list[Observation], list[Observation]]:
         """Live rows of the same session before and after `focus`, oldest first."""
 
     def session_size(self, session_id: str) -> int: ...
@@ -98,12 +94,8 @@ class Reader(Protocol):
     def open_session(self, project: str, *, started_by: str, directory: str) -> Session | None:
         """Newest session of the project that has not ended and that this process or directory started."""
 
-    def recent_sessions(
-        self, project: str | None, *, limit: int, besides: str | None = None
-    ) -> list[SessionCard]: ...
-    def recent_prompts(
-        self, project: str | None, *, limit: int, besides: str | None = None
-    ) -> list[Prompt]: ...
+    def recent_sessions(self, project: str | None, *, limit: int, besides: str | None = None) -> list[SessionCard]: ...
+    def recent_prompts(self, project: str | None, *, limit: int, besides: str | None = None) -> list[Prompt]: ...
     def project(self, key: str) -> Project | None:
         """The project behind a key or an alias."""
 
@@ -114,12 +106,10 @@ class Reader(Protocol):
     def counts(self) -> Counts: ...
     def search(self, query: Query, filters: Filters, *, pool: int) -> Matches: ...
     def all_sessions(self) -> Iterator[Session]: ...
-    def all_observations(self, *, deleted: bool) -> Iterator[Observation]: ...
+    def all_observations(self, *, deleted: bool, newest_first: bool = False) -> Iterator[Observation]: ...
     def all_prompts(self) -> Iterator[Prompt]: ...
     def tombstone(self, sync_id: str) -> str | None:
         """When the row with this sync id was deleted for good, or None."""
-
-    def check(self, *, deep: bool) -> list[Finding]: ...
 
 
 class Writer(Reader, Protocol):
@@ -163,8 +153,14 @@ class Store(Protocol):
 
     def read(self) -> AbstractContextManager[Reader]: ...
     def write(self) -> AbstractContextManager[Writer]: ...
-    def backup(self, target: str) -> None: ...
-    def repair(self) -> Iterable[str]:
+    def backup(self, target: str) -> None:
+        """A consistent copy in a new file, made while others write."""
+
+    def check(self, *, deep: bool) -> list[Finding]:
+        """What is well and what is not, from the folder to the index. `deep` reads every page and row."""
+        ...
+
+    def repair(self) -> list[str]:
         """Rebuild derived data; a line per thing done."""
 
     def close(self) -> None: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from itertools import pairwise
 
 from engram.core import terms
 from engram.errors import InvalidInput
@@ -18,14 +19,15 @@ MAX_WORDS_READ = 160
 # something else remains; the index keeps them.
 STOP_WORDS = frozenset(
     """
-    a about above after again against all am an and any are aren as at be because been before being below between
-    both but by can cannot could couldn d did didn do does doesn doing don down during each few for from further had
-    hadn has hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself
-    just let ll m me might more most must my myself no nor not now of off on once only or other our ours ourselves
-    out over own re s same shan she should shouldn so some such t than that the their theirs them themselves then
-    there these they this those through to too under until up us ve very was wasn we were weren what when where
-    which while who whom whose why will with won would wouldn y you your yours yourself yourselves
-    el la los las un una unos unas de del al y o en que como por para con se su sus es son fue lo le les nos mi tu
+    a about above after again against all am an and any are aren as at be because been before being
+    below between both but by can cannot could couldn d did didn do does doesn doing don down during
+    each few for from further had hadn has hasn have haven having he her here hers herself him himself
+    his how i if in into is isn it its itself just let ll m me might more most must my myself no nor not
+    now of off on once only or other our ours ourselves out over own re s same shan she should shouldn
+    so some such t than that the their theirs them themselves then there these they this those through
+    to too under until up us ve very was wasn we were weren what when where which while who whom whose
+    why will with won would wouldn y you your yours yourself yourselves el la los las un una unos unas
+    de del al y o en que como por para con se su sus es son fue lo le les nos mi tu
     """.split()
 )
 
@@ -33,9 +35,7 @@ _QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”')
 _ID = re.compile(r"^\s*#?(\d{1,15})\s*$|(?<![\w&])#(\d{1,15})(?!\w)")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]{1,2}(?![^\W_]))?")
 _CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
-_CODE = re.compile(
-    r"[A-Za-z0-9]+(?:[_.\-][A-Za-z0-9]+)+|[A-Za-z]+[0-9]+[A-Za-z0-9]*|[0-9]+[A-Za-z]+|[a-z]+[A-Z]\w*"
-)
+_CODE = re.compile(r"[A-Za-z0-9]+(?:[_.\-][A-Za-z0-9]+)+|[A-Za-z]+[0-9]+[A-Za-z0-9]*|[0-9]+[A-Za-z]+|[a-z]+[A-Z]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +86,7 @@ def parse(text: str) -> Query:
         text=cleaned.strip(),
         terms=tuple(found.values()),
         forms=tuple(forms.values())[:MAX_TERMS],
-        phrases=tuple(dict.fromkeys(f"{one} {other}" for one, other in zip(kept, kept[1:], strict=False)))[
-            :24
-        ],
+        phrases=tuple(dict.fromkeys(f"{one} {other}" for one, other in pairwise(kept)))[:24],
         exact=_exact(cleaned),
         ids=tuple(dict.fromkeys(int(a or b) for a, b in _ID.findall(cleaned)))[:10],
         topic_key=_topic_key(cleaned),
@@ -129,7 +127,7 @@ def _forms(text: str, kept: list[str]) -> dict[str, Term]:
             found.setdefault(joined, Term(joined, joined))
             apart = " ".join(parts)
             found.setdefault(apart, Term(apart, joined))
-    for one, other in zip(kept, kept[1:], strict=False):
+    for one, other in pairwise(kept):
         if one.isascii() and other.isascii() and 4 <= len(one + other) <= 40:
             found.setdefault(one + other, Term(one + other, one))
     return found

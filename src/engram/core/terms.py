@@ -16,9 +16,7 @@ _MIXED = re.compile(f"(?<=[{UNSPACED}])[A-Za-z0-9]+|[A-Za-z0-9]+(?=[{UNSPACED}])
 _IDENTIFIER = re.compile(r"[A-Za-z0-9]+(?:[_.\-][A-Za-z0-9]+)*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Only a text that has one of these is looked at word by word; prose mostly has none.
-_WORTH_A_LOOK = re.compile(
-    r"[a-z][A-Z]|[A-Za-z][0-9]|[0-9][A-Za-z]|[A-Za-z0-9][_.\-][A-Za-z0-9]|[A-Z]{2}[a-z]"
-)
+_WORTH_A_LOOK = re.compile(r"[a-z][A-Z]|[A-Za-z][0-9]|[0-9][A-Za-z]|[A-Za-z0-9][_.\-][A-Za-z0-9]|[A-Z]{2}[a-z]")
 _SIGNS = re.compile(
     r"(?<![A-Za-z0-9])(?:(?P<letter>[A-Za-z])(?P<sign>\+\+|#)|\.(?P<net>[Nn][Ee][Tt]))(?![A-Za-z0-9+#])"
 )
@@ -76,9 +74,7 @@ def derive(*texts: str) -> str:
             for run in unspaced_runs(text):
                 for pair in pairs(run):
                     seen[pair] = None
-                seen[run[-1]] = (
-                    None  # so that a search for one character finds the end of a run by prefix, too
-                )
+                seen[run[-1]] = None  # so that a search for one character finds the end of a run by prefix, too
             for word in _MIXED.findall(text):
                 seen[word.lower()] = None
         if len(seen) > MAX_DERIVED_TERMS:

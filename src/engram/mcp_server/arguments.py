@@ -81,7 +81,5 @@ def _text(raw: Any) -> str:
 def _accepted(name: str, wanted: dict[str, Any]) -> str:
     if "enum" in wanted:
         return f"{name} is one of: {', '.join(wanted['enum'])}"
-    form = {"integer": "a whole number such as 12", "boolean": "true or false", "string": "text"}[
-        wanted["type"]
-    ]
+    form = {"integer": "a whole number such as 12", "boolean": "true or false", "string": "text"}[wanted["type"]]
     return f"{name} is {form}"

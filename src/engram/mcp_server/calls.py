@@ -58,9 +58,7 @@ def _capture_passive(app: App, args: dict[str, Any]) -> Reply:
 
 
 def _save_prompt(app: App, args: dict[str, Any]) -> Reply:
-    saved = app.sessions.save_prompt(
-        args["content"], session_id=args.get("session_id"), project=args.get("project")
-    )
+    saved = app.sessions.save_prompt(args["content"], session_id=args.get("session_id"), project=args.get("project"))
     return views.prompt(saved)
 
 

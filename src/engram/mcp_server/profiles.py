@@ -29,9 +29,7 @@ def select(wanted: str) -> tuple[dict[str, Any], ...]:
             f"--tools: unknown name {', '.join(f'`{name}`' for name in unknown)}",
             hint=f"profiles: {', '.join([*profiles, EVERYTHING])}; tools: {', '.join(tools)}",
         )
-    return tuple(
-        tool for tool in ALL_TOOLS if EVERYTHING in names or tool["profile"] in names or tool["name"] in names
-    )
+    return tuple(tool for tool in ALL_TOOLS if EVERYTHING in names or tool["profile"] in names or tool["name"] in names)
 
 
 _ABOUT = "Engram: memory that outlives sessions and compaction."

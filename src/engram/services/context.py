@@ -42,17 +42,13 @@ class Context:
 
 
 class ContextService:
-    def __init__(
-        self, store: Store, projects: Projects, *, now: Callable[[], str], budget_tokens: int
-    ) -> None:
+    def __init__(self, store: Store, projects: Projects, *, now: Callable[[], str], budget_tokens: int) -> None:
         self._store = store
         self._projects = projects
         self._now = now
         self._budget = budget_tokens
 
-    def recent(
-        self, *, project: str | None = None, scope: str | None = None, limit: int = DEFAULT_LIMIT
-    ) -> Context:
+    def recent(self, *, project: str | None = None, scope: str | None = None, limit: int = DEFAULT_LIMIT) -> Context:
         """Recent sessions with summaries, prompts and observations.
 
         With a project: that one only. Without: the current project first, then the others, each row labelled.

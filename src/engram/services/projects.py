@@ -91,7 +91,7 @@ def _upwards(folder: str, *, stop: str) -> list[str]:
 
 
 def _is_no_project(folder: str) -> bool:
-    temporary = {os.path.realpath(place) for place in (tempfile.gettempdir(), "/tmp", "/var/tmp")}  # noqa: S108
+    temporary = {os.path.realpath(place) for place in (tempfile.gettempdir(), "/tmp", "/var/tmp")}
     below = any(folder == place or folder.startswith(place + os.sep) for place in temporary)
     return below or os.path.dirname(folder) == folder
 
@@ -154,9 +154,7 @@ class Projects:
                 )
         tx.add_project(Project(key=key, name=wanted.name), at=self._now())
         if wanted.source == "unscoped":
-            notices = (
-                "no project here (home or temporary folder): saved as `unscoped`; name one with `project`",
-            )
+            notices = ("no project here (home or temporary folder): saved as `unscoped`; name one with `project`",)
         return Resolved(key=key, name=wanted.name, source=wanted.source, notices=notices)
 
     def for_reading(self, tx: Reader, explicit: str | None) -> str | None:
@@ -201,9 +199,7 @@ class Projects:
             new = self._known(tx, target)
             existing = tx.project(key)
             if existing is not None and existing.key == key and key != new.key:
-                raise Conflict(
-                    f"`{alias}` is a project of its own", hint=f"engram projects merge '{alias}' '{target}'"
-                )
+                raise Conflict(f"`{alias}` is a project of its own", hint=f"engram projects merge '{alias}' '{target}'")
             if key != new.key:
                 tx.alias(key, target=new.key, at=self._now())
         return new

@@ -83,9 +83,7 @@ class Search:
             hits = self._hydrate(tx, query, ranked, matches)
         return Found(query=clean(query.text), hits=hits, note=_note(query, matches, ranked))
 
-    def _hydrate(
-        self, tx: Reader, query: Query, ranked: Sequence[ranking.Ranked], matches: Matches
-    ) -> list[Hit]:
+    def _hydrate(self, tx: Reader, query: Query, ranked: Sequence[ranking.Ranked], matches: Matches) -> list[Hit]:
         now = self._now()
         rows = {row.id: row for row in tx.observations([place.id for place in ranked])}
         names: dict[str, str] = {}
@@ -102,9 +100,7 @@ class Search:
         return hits
 
 
-def _hit(
-    row: Observation, place: ranking.Ranked, query: Query, words: list[str], project: str, now: str
-) -> Hit:
+def _hit(row: Observation, place: ranking.Ranked, query: Query, words: list[str], project: str, now: str) -> Hit:
     passage, cut = excerpt(row.content, words, PREVIEW)
     matched = dict.fromkeys(query.terms[i].word for i in sorted(place.matched) if i < len(query.terms))
     return Hit(
@@ -131,10 +127,7 @@ def _note(query: Query, matches: Matches, ranked: Sequence[ranking.Ranked]) -> s
     parts = []
     if matches.spelled:
         parts.append(
-            "; ".join(
-                f"`{clean(word)}` is nowhere, tried {', '.join(near)}"
-                for word, near in matches.spelled.items()
-            )
+            "; ".join(f"`{clean(word)}` is nowhere, tried {', '.join(near)}" for word, near in matches.spelled.items())
         )
     if matches.prefixed:
         parts.append("few hits: beginnings of words were tried, too")

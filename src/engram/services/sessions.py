@@ -76,9 +76,7 @@ class Sessions:
                 owner = tx.project(known.project)
                 asked = self._projects.for_reading(tx, wanted.name)
                 notices = (
-                    (
-                        f"session `{session_id}` belongs to project `{owner.name if owner else known.project}`; kept",
-                    )
+                    (f"session `{session_id}` belongs to project `{owner.name if owner else known.project}`; kept",)
                     if asked != known.project
                     else ()
                 )

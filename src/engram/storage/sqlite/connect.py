@@ -47,9 +47,7 @@ def connect(
         connection = apsw.Connection(path, flags=flags, statementcachesize=200)
         connection.set_busy_handler(patient(patience))
         connection.execute(_PRAGMAS)
-        connection.execute(
-            "PRAGMA synchronous = " + ("NORMAL" if synchronous.upper() == "NORMAL" else "FULL")
-        )
+        connection.execute("PRAGMA synchronous = " + ("NORMAL" if synchronous.upper() == "NORMAL" else "FULL"))
     except apsw.Error as error:
         raise explain(error, path) from error
     return connection
@@ -78,9 +76,7 @@ def explain(error: Exception, path: str) -> EngramError:
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return StoreUnavailable(f"{path}: locked by another process", hint="try again, or `engram doctor`")
     if isinstance(error, apsw.FullError):
-        return StoreUnavailable(
-            f"{path}: the disk is full; nothing was saved", hint="free some space and try again"
-        )
+        return StoreUnavailable(f"{path}: the disk is full; nothing was saved", hint="free some space and try again")
     if isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError)):
         return StoreUnavailable(
             f"{path}: cannot be written (read-only file, folder or disk); nothing was saved",
@@ -88,16 +84,12 @@ def explain(error: Exception, path: str) -> EngramError:
         )
     if isinstance(error, apsw.CantOpenError):
         why = "" if os.path.isdir(os.path.dirname(path) or ".") else ": its folder does not exist"
-        return StoreUnavailable(
-            f"{path}: cannot be opened{why}", hint="check permissions, or set ENGRAM_DATA_DIR"
-        )
+        return StoreUnavailable(f"{path}: cannot be opened{why}", hint="check permissions, or set ENGRAM_DATA_DIR")
     if isinstance(error, (apsw.NotADBError, apsw.CorruptError)):
         return IntegrityFailed(
             f"{path}: is damaged or no database ({detail})",
             hint="run `engram doctor`; copies made before upgrades are in the `backups` folder beside it",
         )
     if isinstance(error, apsw.IOError):
-        return StoreUnavailable(
-            f"{path}: the disk reports an error ({detail})", hint="check the disk; `engram doctor`"
-        )
+        return StoreUnavailable(f"{path}: the disk reports an error ({detail})", hint="check the disk; `engram doctor`")
     return StoreUnavailable(f"{path}: {name}: {detail}", hint="`engram doctor`")

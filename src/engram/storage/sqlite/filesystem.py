@@ -8,9 +8,11 @@ import sys
 from engram.errors import StoreUnavailable
 
 NETWORK = frozenset(
-    "nfs nfs4 cifs smb smb2 smb3 smbfs afs afpfs ncpfs webdav davfs fuse.davfs fuse.sshfs sshfs fuse.rclone "
-    "glusterfs fuse.glusterfs lustre ceph fuse.ceph beegfs gpfs ocfs2 gfs2 vboxsf fuse.vmhgfs-fuse prl_fs "
-    "fuse.s3fs fuse.gcsfuse fuse.juicefs".split()
+    """
+    nfs nfs4 cifs smb smb2 smb3 smbfs afs afpfs ncpfs webdav davfs fuse.davfs fuse.sshfs sshfs
+    fuse.rclone glusterfs fuse.glusterfs lustre ceph fuse.ceph beegfs gpfs ocfs2 gfs2 vboxsf
+    fuse.vmhgfs-fuse prl_fs fuse.s3fs fuse.gcsfuse fuse.juicefs
+    """.split()
 )
 MOUNTS = "/proc/self/mounts"
 
@@ -65,11 +67,7 @@ def _from_mount_command(place: str) -> str:
     best, kind = "", "unknown"
     for line in lines:  # //user@server/share on /Volumes/share (smbfs, nodev, …)
         point, found, rest = line.partition(" on ")[2].rpartition(" (")
-        if (
-            found
-            and (place == point or place.startswith(point.rstrip("/") + "/"))
-            and len(point) >= len(best)
-        ):
+        if found and (place == point or place.startswith(point.rstrip("/") + "/")) and len(point) >= len(best):
             best, kind = point, rest.partition(",")[0].rstrip(")")
     return kind
 

@@ -8,11 +8,11 @@ from typing import Any
 import apsw
 
 from engram.core.observation import Draft, Observation, Version
-from engram.core.ports import Counts, Filters, Finding, Matches
+from engram.core.ports import Counts, Filters, Matches
 from engram.core.project import Project, ProjectCount
 from engram.core.query import Query
 from engram.core.session import Prompt, Session, SessionCard
-from engram.storage.sqlite import checks, rows, search
+from engram.storage.sqlite import rows, search
 
 _OBSERVATION = f"SELECT {rows.OBSERVATION} FROM observation AS o"
 
@@ -69,8 +69,9 @@ _OPEN_SESSION = f"""{_SESSION}
 # A session's latest summary is what it was ended with, else its last session_summary observation.
 _SESSION_CARDS = """
     SELECT s.id, s.project, s.started_at, s.ended_at,
-           max(coalesce((SELECT max(o.last_seen_at) FROM observation AS o
-                          WHERE o.session_id = s.id AND o.deleted_at IS NULL), s.started_at), s.started_at) AS active_at,
+           max(s.started_at,
+               coalesce((SELECT max(o.last_seen_at) FROM observation AS o
+                          WHERE o.session_id = s.id AND o.deleted_at IS NULL), s.started_at)) AS active_at,
            coalesce((SELECT o.content FROM observation AS o
                       WHERE o.session_id = s.id AND o.type = 'session_summary' AND o.deleted_at IS NULL
                    ORDER BY o.created_at DESC, o.id DESC LIMIT 1), s.summary),
@@ -162,9 +163,7 @@ class SqliteReader:
     def versions(self, id: int) -> list[Version]:
         return [rows.version(row) for row in self._all(_VERSIONS, {"id": id})]
 
-    def recent_observations(
-        self, filters: Filters, *, limit: int, besides: str | None = None
-    ) -> list[Observation]:
+    def recent_observations(self, filters: Filters, *, limit: int, besides: str | None = None) -> list[Observation]:
         conditions, values = search.conditions(filters, besides)
         sql = f"""{_OBSERVATION}
              WHERE o.deleted_at IS NULL {conditions}
@@ -172,9 +171,7 @@ class SqliteReader:
              LIMIT :limit"""
         return [rows.observation(row) for row in self._all(sql, {**values, "limit": limit})]
 
-    def neighbours(
-        self, focus: Observation, *, before: int, after: int
-    ) -> tuple[list[Observation], list[Observation]]:
+    def neighbours(self, focus: Observation, *, before: int, after: int) -> tuple[list[Observation], list[Observation]]:
         place = {"session": focus.session_id, "created_at": focus.created_at, "id": focus.id}
         earlier = self._all(_BEFORE, {**place, "limit": before})
         later = self._all(_AFTER, {**place, "limit": after})
@@ -195,9 +192,7 @@ class SqliteReader:
         row = self._one(_OPEN_SESSION, {"project": project, "started_by": started_by, "directory": directory})
         return rows.session(row) if row else None
 
-    def recent_sessions(
-        self, project: str | None, *, limit: int, besides: str | None = None
-    ) -> list[SessionCard]:
+    def recent_sessions(self, project: str | None, *, limit: int, besides: str | None = None) -> list[SessionCard]:
         chosen = {"project": project, "besides": besides}
         ids = {row[0] for row in self._all(_ACTIVE_SESSIONS, chosen)}
         newest = f"""SELECT id FROM session
@@ -205,9 +200,7 @@ class SqliteReader:
           ORDER BY started_at DESC, id DESC LIMIT {limit:d}"""
         ids.update(row[0] for row in self._all(newest, chosen))
         cards = [
-            rows.session_card(row)
-            for id in ids
-            for row in self._all(f"{_SESSION_CARDS} WHERE s.id = :id", {"id": id})
+            rows.session_card(row) for id in ids for row in self._all(f"{_SESSION_CARDS} WHERE s.id = :id", {"id": id})
         ]
         cards.sort(key=lambda card: (card.active_at, card.id), reverse=True)
         return cards[:limit]
@@ -257,9 +250,10 @@ class SqliteReader:
         for row in self._connection.execute(f"{_SESSION} ORDER BY started_at, id"):
             yield rows.session(row)
 
-    def all_observations(self, *, deleted: bool) -> Iterator[Observation]:
+    def all_observations(self, *, deleted: bool, newest_first: bool = False) -> Iterator[Observation]:
         where = "" if deleted else "WHERE o.deleted_at IS NULL"
-        for row in self._connection.execute(f"{_OBSERVATION} {where} ORDER BY o.id"):
+        order = "o.id DESC" if newest_first else "o.id"
+        for row in self._connection.execute(f"{_OBSERVATION} {where} ORDER BY {order}"):
             yield rows.observation(row)
 
     def all_prompts(self) -> Iterator[Prompt]:
@@ -269,6 +263,3 @@ class SqliteReader:
     def tombstone(self, sync_id: str) -> str | None:
         row = self._one("SELECT deleted_at FROM tombstone WHERE sync_id = :id", {"id": sync_id})
         return row[0] if row else None
-
-    def check(self, *, deep: bool) -> list[Finding]:
-        return checks.check(self._connection, deep=deep)

@@ -39,9 +39,7 @@ def observation(row: tuple[Any, ...]) -> Observation:
 
 
 def version(row: tuple[Any, ...]) -> Version:
-    return Version(
-        version=row[0], type=row[1], title=row[2], content=row[3], session_id=row[4], replaced_at=row[5]
-    )
+    return Version(version=row[0], type=row[1], title=row[2], content=row[3], session_id=row[4], replaced_at=row[5])
 
 
 def session(row: tuple[Any, ...]) -> Session:
@@ -69,6 +67,4 @@ def session_card(row: tuple[Any, ...]) -> SessionCard:
 
 
 def prompt(row: tuple[Any, ...]) -> Prompt:
-    return Prompt(
-        id=row[0], sync_id=row[1], session_id=row[2], project=row[3], content=row[4], created_at=row[5]
-    )
+    return Prompt(id=row[0], sync_id=row[1], session_id=row[2], project=row[3], content=row[4], created_at=row[5])

@@ -28,9 +28,7 @@ def prepare(path: str, *, synchronous: str, now: str, mounts: str = filesystem.M
     """
     folder = os.path.dirname(path)
     if os.path.isdir(folder) and not os.access(folder, os.W_OK) and not os.path.exists(path):
-        raise StoreUnavailable(
-            f"{folder}: cannot be written", hint="check permissions, or set ENGRAM_DATA_DIR"
-        )
+        raise StoreUnavailable(f"{folder}: cannot be written", hint="check permissions, or set ENGRAM_DATA_DIR")
     files.private_folder(folder)
     filesystem.refuse_network(folder, mounts)
     if os.path.exists(path) and os.path.getsize(path) > 0:
@@ -56,12 +54,11 @@ def _is_current(connection: apsw.Connection, path: str) -> bool:
     except apsw.Error as error:
         raise explain(error, path) from error
     if not ours:
-        raise IntegrityFailed(
-            f"{path}: is a database of another program", hint="set ENGRAM_DATA_DIR to another folder"
-        )
+        raise IntegrityFailed(f"{path}: is a database of another program", hint="set ENGRAM_DATA_DIR to another folder")
     if found > SCHEMA_VERSION:
         raise Unsupported(
-            f"{path}: was written by a newer Engram (schema {found}, this one knows {SCHEMA_VERSION}); nothing was changed",
+            f"{path}: was written by a newer Engram (schema {found}, this one knows {SCHEMA_VERSION}); "
+            "nothing was changed",
             hint="upgrade Engram: pip install -U engram-keep",
         )
     return found == SCHEMA_VERSION

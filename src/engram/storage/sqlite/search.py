@@ -80,16 +80,12 @@ def search(connection: apsw.Connection, query: Query, filters: Filters, *, pool:
     total = int(connection.execute(_ROWS).get)
     terms, counts = session.rarest(query.terms)
     # A pair that stands nowhere is a pair across two words, not a slip of the pen.
-    missing = [
-        term for term, count in zip(terms, counts, strict=True) if not count and term.text == term.word
-    ]
+    missing = [term for term, count in zip(terms, counts, strict=True) if not count and term.text == term.word]
     ids = session.candidates(session.admitted(terms, counts, total), query.forms, query.phrases)
     spelled: dict[str, tuple[str, ...]] = {}
     prefixed = False
     if len(ids) < TOO_FEW:
-        longer = [
-            Term(t.text, t.word, prefix=True) for t in terms if len(t.text) >= 3 or not t.text.isascii()
-        ]
+        longer = [Term(t.text, t.word, prefix=True) for t in terms if len(t.text) >= 3 or not t.text.isascii()]
         more = session.candidates(longer, (), ())
         prefixed = bool(set(more) - set(ids))
         ids = {**more, **ids}
@@ -157,9 +153,7 @@ class _Search:
             spent += count
         return chosen
 
-    def candidates(
-        self, terms: Sequence[Term], forms: Sequence[Term], phrases: Sequence[str]
-    ) -> dict[int, float]:
+    def candidates(self, terms: Sequence[Term], forms: Sequence[Term], phrases: Sequence[str]) -> dict[int, float]:
         """id → fit (1 for the best) of the rows with any of these, best first."""
         words = {term.text for term in terms}
         wanted = [_quoted(term) for term in (*terms, *forms)]
@@ -184,9 +178,7 @@ class _Search:
         sql, values = conditions(self._filters)
         live = f"SELECT o.id FROM observation AS o WHERE o.deleted_at IS NULL {sql}"
         for id in query.ids:
-            found.update(
-                row[0] for row in self._connection.execute(f"{live} AND o.id = :id", {**values, "id": id})
-            )
+            found.update(row[0] for row in self._connection.execute(f"{live} AND o.id = :id", {**values, "id": id}))
         if query.topic_key:
             by_topic = self._connection.execute(
                 f"{live} AND o.id IN (SELECT rowid FROM observation_fts WHERE observation_fts MATCH :match)"
@@ -199,9 +191,7 @@ class _Search:
                 found.update(self._run(_quote(phrase)))
         return found
 
-    def describe(
-        self, ids: dict[int, float], terms: Sequence[Term], counted: int, exact: set[int]
-    ) -> list[Candidate]:
+    def describe(self, ids: dict[int, float], terms: Sequence[Term], counted: int, exact: set[int]) -> list[Candidate]:
         """Candidates with their matched terms, and the neighbours of the best ones drawn in."""
         match = " OR ".join(_quoted(term) for term in terms) or '""'
         # Terms past the counted ones are other spellings of a counted word.
@@ -216,9 +206,7 @@ class _Search:
             places[id] = place
             if is_manual(place[0]):
                 continue
-            around[id] = next(
-                iter(self._connection.execute(_AROUND, {"id": id, "session": place[0], "at": place[3]}))
-            )
+            around[id] = next(iter(self._connection.execute(_AROUND, {"id": id, "session": place[0], "at": place[3]})))
             if rank < DRAWN_IN_BY:
                 for near in around[id]:
                     if near is not None and near not in ids and self._admits(near):
@@ -226,11 +214,7 @@ class _Search:
         for id in [id for id in ids if id not in places]:
             places[id] = next(iter(self._connection.execute(_PLACE, {"id": id})))
             around[id] = next(
-                iter(
-                    self._connection.execute(
-                        _AROUND, {"id": id, "session": places[id][0], "at": places[id][3]}
-                    )
-                )
+                iter(self._connection.execute(_AROUND, {"id": id, "session": places[id][0], "at": places[id][3]}))
             )
         candidates = []
         for id, place in places.items():

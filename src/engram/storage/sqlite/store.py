@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import cast
@@ -12,9 +12,9 @@ from typing import cast
 import apsw
 
 from engram import files
-from engram.core.ports import Reader, Writer
+from engram.core.ports import Finding, Reader, Writer
 from engram.errors import StoreUnavailable, Unsupported
-from engram.storage.sqlite import schema
+from engram.storage.sqlite import checks, schema
 from engram.storage.sqlite.connect import connect, explain
 from engram.storage.sqlite.reader import SqliteReader
 from engram.storage.sqlite.writer import SqliteWriter
@@ -125,17 +125,21 @@ class SqliteStore:
         finally:
             copy.close()
 
-    def repair(self) -> Iterable[str]:
+    def check(self, *, deep: bool) -> list[Finding]:
+        with self._connection() as connection:
+            return checks.check(connection, self._path, deep=deep)
+
+    def repair(self) -> list[str]:
         with self._connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                connection.execute("INSERT INTO observation_fts (observation_fts) VALUES ('rebuild')")
+                done = checks.rebuild(connection)
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
-        return ["full-text index rebuilt from the rows"]
+        return done
 
     def close(self) -> None:
         """Close what is idle; the last one folds the write-ahead log back into the file."""

@@ -145,9 +145,7 @@ class SqliteWriter(SqliteReader):
             row = self.observation(id)
             if row is not None:
                 search_terms = _search_terms(row.title, row.content, adopt)
-                self._connection.execute(
-                    _ADOPT, {"id": id, "at": at, "topic_key": adopt, "search_terms": search_terms}
-                )
+                self._connection.execute(_ADOPT, {"id": id, "at": at, "topic_key": adopt, "search_terms": search_terms})
 
     def edit(self, id: int, draft: Draft, *, revised: bool, at: str) -> None:
         self._connection.execute(_EDIT, {**_fields(draft), "id": id, "revised": int(revised), "at": at})
@@ -243,9 +241,7 @@ class SqliteWriter(SqliteReader):
             self._connection.execute(_MOVE_ROWS, values)
             self._connection.execute("UPDATE session SET project = :target WHERE project = :alias", values)
             self._connection.execute("UPDATE prompt SET project = :target WHERE project = :alias", values)
-            self._connection.execute(
-                "UPDATE project_alias SET project = :target WHERE project = :alias", values
-            )
+            self._connection.execute("UPDATE project_alias SET project = :target WHERE project = :alias", values)
             self._connection.execute("DELETE FROM project WHERE key = :alias", values)
         self._connection.execute(
             """INSERT INTO project_alias (alias, project, name, created_at) VALUES (:alias, :target, :name, :at)
@@ -254,9 +250,7 @@ class SqliteWriter(SqliteReader):
         )
 
     def rename_project(self, key: str, *, name: str) -> None:
-        self._connection.execute(
-            "UPDATE project SET name = :name WHERE key = :key", {"key": key, "name": name}
-        )
+        self._connection.execute("UPDATE project SET name = :name WHERE key = :key", {"key": key, "name": name})
 
 
 def _fields(draft: Draft) -> dict[str, object]:

@@ -1,0 +1,34 @@
+"""Choose the surface, and import only that one."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    """The `engram` command."""
+    arguments = sys.argv[1:]
+    first = arguments[0] if arguments else ""
+    if first in ("--version", "-V", "version"):
+        from engram._version import __version__
+
+        sys.stdout.write(f"engram {__version__}\n")
+        return 0
+    if first == "mcp" and "--help" not in arguments and "-h" not in arguments:
+        from engram.mcp_server import launch
+
+        return launch.main(arguments[1:])
+    from engram.cli import main as run
+
+    return run(arguments)
+
+
+def main_mcp() -> int:
+    """The `engram-mcp` command: the same server."""
+    from engram.mcp_server import launch
+
+    return launch.main(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""The command line: a table of commands, one parser for the one that was asked for, one error boundary."""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+# name → (module in engram.cli.commands, group, one line of help). The order is the order of the help.
+COMMANDS = {
+    "save": ("save", "observations", "keep what was learned"),
+    "search": ("search", "observations", "find observations"),
+    "context": ("context", "observations", "show what went on lately"),
+    "timeline": ("timeline", "observations", "show what was saved around an observation"),
+    "show": ("show", "observations", "show one observation in full"),
+    "update": ("update", "observations", "correct fields of an observation"),
+    "delete": ("delete", "observations", "hide an observation, or remove it for good"),
+    "history": ("history", "observations", "show earlier versions of an observation"),
+    "projects": ("projects", "observations", "list, merge and rename projects"),
+    "sessions": ("sessions", "observations", "list recent sessions"),
+    "stats": ("stats", "observations", "count what is there"),
+    "capture": ("capture", "observations", "save the learnings that a text lists"),
+    "import": ("import_", "moving", "bring in memories of other tools, or a repository's history"),
+    "export": ("export", "moving", "write observations to a file"),
+    "mcp": ("mcp", "serving", "serve the tools to an agent"),
+    "doctor": ("doctor", "care", "look everything over, and mend it"),
+    "demo": ("demo", "care", "watch one agent session save and another one find"),
+    "completion": ("completion", "care", "print a completion script for bash, zsh or fish"),
+}
+
+
+def main(argv: list[str]) -> int:
+    """Run a command line; returns the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="replace")
+    if argv and argv[0] in ("--help", "-h", "help") and len(argv) == 1:
+        return _print(usage())
+    if argv and argv[0] == "help" and argv[1] in COMMANDS:
+        argv = [argv[1], "--help"]
+    if not argv or argv[0] in ("--json", "--workspace") or argv[0].startswith("--workspace="):
+        return _run("status", argv)
+    if argv[0] not in COMMANDS:
+        return _unknown(argv[0])
+    return _run(argv[0], argv[1:])
+
+
+def usage() -> str:
+    lines = ["usage: engram <command> [options]", "", "Persistent memory for AI coding agents.", ""]
+    for group in dict.fromkeys(entry[1] for entry in COMMANDS.values()):
+        lines.append(f"{group}:")
+        lines += [f"  {name:<12} {text}" for name, (_, of, text) in COMMANDS.items() if of == group]
+        lines.append("")
+    lines.append("`engram <command> --help` shows options and an example; --json works with each.")
+    return "\n".join(lines)
+
+
+def _print(text: str) -> int:
+    from engram.cli.output import Result, show
+
+    return show(Result(data=None, text=text), as_json=False)
+
+
+def _unknown(name: str) -> int:
+    from difflib import get_close_matches
+
+    from engram.core.clean import clean
+
+    near = get_close_matches(name, COMMANDS, n=1)
+    meant = f"; did you mean `{near[0]}`?" if near else ""
+    sys.stderr.write(f"engram: no command `{clean(name)}`{meant}\n  next: engram --help\n")
+    return 2
+
+
+def build_parser(name: str) -> ArgumentParser:
+    """The parser of one command, with the options that all commands have."""
+    from importlib import import_module
+
+    from engram.cli.parsing import Parser
+
+    file = COMMANDS[name][0] if name in COMMANDS else name
+    module = import_module(f"engram.cli.commands.{file}")
+    parser = Parser(
+        prog="engram" if name == "status" else f"engram {name}",
+        description=(module.__doc__ or "").strip(),
+    )
+    parser.add_argument("--json", action="store_true", help="give the result as JSON")
+    parser.add_argument("--workspace", metavar="DIR", help="work as if started in DIR")
+    module.add_arguments(parser)
+    parser.set_defaults(run=module.run)
+    return parser
+
+
+def _run(name: str, argv: list[str]) -> int:
+    import os
+
+    from engram.bootstrap import open_app
+    from engram.cli.output import show, show_error
+    from engram.errors import EngramError, InvalidInput
+
+    as_json = "--json" in argv
+    app = None
+    try:
+        args = build_parser(name).parse_args(argv)
+        if args.workspace is not None and not os.path.isdir(args.workspace):
+            raise InvalidInput("--workspace: is not a folder")
+        app = open_app(workspace=args.workspace)
+        return show(args.run(args, app), as_json=args.json)
+    except EngramError as error:
+        return show_error(error, as_json=as_json)
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        if app is not None:
+            app.close()

@@ -1,0 +1,43 @@
+"""engram: a short status, and the next useful step.
+
+example: engram
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
+
+from engram.cli.output import Result
+
+if TYPE_CHECKING:
+    from engram.bootstrap import App
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """No options of its own."""
+
+
+def run(args: Namespace, app: App) -> Result:
+    value = app.status.stats()
+    here = app.projects.current()
+    mine = next((project for project in value.projects if project.name.casefold() == here.name.casefold()), None)
+    lines = [
+        f"{value.observations:,} observations, {value.sessions:,} sessions, {len(value.projects)} projects"
+        f" in {value.place}",
+        f"This folder is project {here.name} (from {here.source}): {mine.observations if mine else 0:,} observations",
+    ]
+    if not value.observations:
+        step = "engram demo shows how it works; engram import --git . fills the store from this repository's history"
+    else:
+        step = "engram search WORDS finds; engram context shows what went on lately"
+    lines.append(f"Next: {step}; engram --help lists all commands")
+    data = {
+        "observations": value.observations,
+        "sessions": value.sessions,
+        "projects": len(value.projects),
+        "place": value.place,
+        "project": here.name,
+        "project_source": here.source,
+    }
+    return Result(data=data, text="\n".join(lines))

@@ -1,0 +1,74 @@
+"""The one place that writes to the terminal: results as text or `--json`, errors as a sentence and a status."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+from engram.errors import EngramError
+
+CONTRACT_VERSION = "1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What a command gives back: `data` for scripts, `text` for people, and the exit status."""
+
+    data: Any
+    text: str
+    status: int = 0
+    diagnostics: list[dict[str, Any]] = field(default_factory=list)
+
+
+def show(result: Result, *, as_json: bool) -> int:
+    """Print a result; returns its exit status. A closed pipe is a normal end."""
+    if as_json:
+        _write(_envelope(ok=result.status == 0, data=_plain(result.data), diagnostics=result.diagnostics))
+    elif result.text:
+        _write(result.text)
+    return result.status
+
+
+def show_error(error: EngramError, *, as_json: bool) -> int:
+    """Print an error as its surface wants it; returns its exit status."""
+    from engram.core.clean import clean
+
+    message, hint = clean(error.message), clean(error.hint)
+    if as_json:
+        finding = {"id": error.code, "severity": "error", "message": message}
+        if hint:
+            finding["remediation"] = hint
+        _write(_envelope(ok=False, data=None, diagnostics=[finding]))
+    sys.stderr.write(f"engram: {message}\n")
+    if hint:
+        sys.stderr.write(f"  next: {hint}\n")
+    return error.exit_status
+
+
+def _envelope(*, ok: bool, data: Any, diagnostics: list[dict[str, Any]]) -> str:
+    whole = {"contract_version": CONTRACT_VERSION, "ok": ok, "data": data, "diagnostics": diagnostics}
+    return json.dumps(whole, ensure_ascii=False, indent=2)
+
+
+def _plain(value: Any) -> Any:
+    """Dataclasses and tuples as JSON knows them."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    return value
+
+
+def _write(text: str) -> None:
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has seen enough (`engram search … | head`). Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
