@@ -145,7 +145,9 @@ def measure(folder: Path, name: str, limit: int | None, misses: list[dict[str, A
                     if system == "engram":
                         search_ms.append(1000 * (time.process_time() - began))
                         if not relevant.intersection(found[:5]):
-                            misses.append({"set": name, "q": query["q"], "relevant": sorted(relevant), "found": found[:5]})
+                            misses.append(
+                                {"set": name, "q": query["q"], "relevant": sorted(relevant), "found": found[:5]}
+                            )
                     scores["documents"][system].add(str(query["cat"]), found, relevant)
                     if conversation:
                         wanted = {group[id] for id in relevant}
@@ -155,13 +157,19 @@ def measure(folder: Path, name: str, limit: int | None, misses: list[dict[str, A
     return {
         "scores": {
             level: {
-                system: {"all": score.summary(), "by category": {c: score.summary(c) for c in sorted(score.rows) if c != "all"}}
+                system: {
+                    "all": score.summary(),
+                    "by category": {c: score.summary(c) for c in sorted(score.rows) if c != "all"},
+                }
                 for system, score in by_system.items()
             }
             for level, by_system in scores.items()
         },
         "cpu ms a save": round(statistics.mean(save_ms), 2),
-        "cpu ms a search": {"p50": round(search_ms[len(search_ms) // 2], 2), "p95": round(search_ms[len(search_ms) * 95 // 100], 2)},
+        "cpu ms a search": {
+            "p50": round(search_ms[len(search_ms) // 2], 2),
+            "p95": round(search_ms[len(search_ms) * 95 // 100], 2),
+        },
     }
 
 

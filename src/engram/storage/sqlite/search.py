@@ -258,7 +258,7 @@ def _register(connection: apsw.Connection) -> None:
     connection.register_fts5_function("engram_matched", _which_terms)
 
 
-def _which_terms(api: FTS5ExtensionApi) -> str:
+def _which_terms(api: FTS5ExtensionApi, /, *_: object) -> str:
     anywhere, title = [], []
     for number in range(api.phrase_count):
         columns = api.phrase_columns(number)
