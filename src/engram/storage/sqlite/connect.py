@@ -46,7 +46,9 @@ def connect(
     try:
         connection = apsw.Connection(path, flags=flags, statementcachesize=200)
         connection.set_busy_handler(patient(patience))
-        connection.execute(_PRAGMAS)
+        # Drained: apsw stops at the first statement that gives a row, and would leave the rest unsaid.
+        for _ in connection.execute(_PRAGMAS):
+            pass
         connection.execute("PRAGMA synchronous = " + ("NORMAL" if synchronous.upper() == "NORMAL" else "FULL"))
     except apsw.Error as error:
         raise explain(error, path) from error
