@@ -63,7 +63,7 @@ def _family(kind: str, title: str, content: str) -> str:
 
 
 def _segment(source: str, family: str) -> str:
-    words = _WORDS.findall(unicodedata.normalize("NFKC", source).lower())
+    words = _slug_words(unicodedata.normalize("NFKC", source).lower())
     if len(words) > 1 and words[0] == family:
         words = words[1:]
     slug = "-".join(words)
@@ -72,3 +72,9 @@ def _segment(source: str, family: str) -> str:
     # Too long, or nothing but signs: a short hash keeps two different titles apart.
     mark = hashlib.sha256(source.encode()).hexdigest()[:8]
     return f"{slug[: MAX_SEGMENT - 9].rstrip('-')}-{mark}".lstrip("-")
+
+
+def _slug_words(text: str) -> list[str]:
+    """Runs of letters, digits and the marks on them: a vowel sign is all that tells some words apart."""
+    kept = (char if char.isalnum() or unicodedata.category(char)[0] == "M" else " " for char in text)
+    return "".join(kept).split()
