@@ -14,6 +14,9 @@ from engram.core.query import Query
 from engram.core.session import Prompt, Session, SessionCard
 from engram.storage.sqlite import rows, search
 
+# SQLite holds no larger number; one that is larger is no id.
+LARGEST_ID = 2**63 - 1
+
 _OBSERVATION = f"SELECT {rows.OBSERVATION} FROM observation AS o"
 
 _LIVE_TOPIC = f"""{_OBSERVATION}
@@ -123,7 +126,7 @@ class SqliteReader:
         return next(iter(self._all(sql, values)), None)
 
     def observation(self, id: int, *, deleted: bool = False) -> Observation | None:
-        row = self._one(f"{_OBSERVATION} WHERE o.id = :id", {"id": id})
+        row = self._one(f"{_OBSERVATION} WHERE o.id = :id", {"id": id}) if abs(id) <= LARGEST_ID else None
         if row is None:
             return None
         found = rows.observation(row)
