@@ -1,0 +1,60 @@
+"""Write docs/reference/commands.md and tools.md from the code; a test compares them with what is there."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+REFERENCE = Path(__file__).parent / "reference"
+
+
+def commands() -> str:
+    from engram.cli import COMMANDS, build_parser
+
+    os.environ["COLUMNS"] = "100"
+    parts = ["# Commands", "", "Made from the program's own help. `--json` gives every result as JSON."]
+    for name in COMMANDS:
+        parts += ["", f"## engram {name}", "", "```text", build_parser(name).format_help().rstrip(), "```"]
+    return "\n".join(parts) + "\n"
+
+
+def tools() -> str:
+    from engram.mcp_server.profiles import instructions
+    from engram.mcp_server.tools.observations import TOOLS
+
+    parts = [
+        "# Tools",
+        "",
+        'Made from the table that the server offers. Unknown parameters are ignored and named in the answer; `""` means',
+        'not given; whole numbers may come as `12`, `12.0` or `"12"`.',
+        "",
+        "Instructions sent to the client:",
+        "",
+        f"> {instructions(TOOLS)}",
+    ]
+    for tool in TOOLS:
+        schema = tool["inputSchema"]
+        hints = [name for name, value in tool["annotations"].items() if value]
+        parts += ["", f"## {tool['name']}", "", tool["description"], ""]
+        parts.append(f"Profile `{tool['profile']}`; {', '.join(f'`{hint}`' for hint in hints) or 'writes'}.")
+        if schema.get("properties"):
+            parts += ["", "| parameter | accepts | required | |", "| --- | --- | --- | --- |"]
+        for name, wanted in schema.get("properties", {}).items():
+            accepts = " or ".join(f"`{one}`" for one in wanted["enum"]) if "enum" in wanted else wanted["type"]
+            required = "yes" if name in schema.get("required", []) else ""
+            default = f"default {wanted['default']}" if "default" in wanted else ""
+            about = "; ".join(text for text in (wanted.get("description", ""), default) if text)
+            parts.append(f"| `{name}` | {accepts} | {required} | {about} |")
+        parts += ["", f"Gives {', '.join(f'`{name}`' for name in tool['outputSchema']['required'])} and more."]
+    return "\n".join(parts) + "\n"
+
+
+def main() -> int:
+    for name, text in (("commands.md", commands()), ("tools.md", tools())):
+        (REFERENCE / name).write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
