@@ -7,15 +7,14 @@ import re
 MIN_ITEM = 20
 MIN_WORDS = 4
 
-_SECTION = re.compile(
-    r"^\s{0,3}(?P<level>##|###)\s+(?:aprendizajes(?:\s+clave)?|(?:key\s+)?learnings?)\s*:?\s*#*\s*$",
-    re.IGNORECASE,
-)
+# For a line with its runs of white space made single: a pattern with several of them side by side backtracks.
+_SECTION = re.compile(r"^ ?###? (?:aprendizajes(?: clave)?|(?:key )?learnings?) ?:?(?: ?#+)? ?$", re.IGNORECASE)
 _HEADING = re.compile(r"^\s{0,3}#{1,3}\s+\S")
 _FENCE = re.compile(r"^\s{0,3}(```+|~~~+)")
 _NUMBERED = re.compile(r"^(?P<indent>\s*)\d{1,3}[.)]\s+(?P<text>\S.*)$")
 _BULLET = re.compile(r"^(?P<indent>\s*)[-*+•]\s+(?P<text>\S.*)$")
-_BOLD = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+# Bounded, or a text full of opening marks would be read once for each of them.
+_BOLD = re.compile(r"(\*\*|__)(?=\S)(.{1,300}?)(?<=\S)\1")
 
 
 def learnings(text: str) -> list[str]:
@@ -37,7 +36,7 @@ def learnings(text: str) -> list[str]:
             if mark and mark.group(1)[0] == fence[0] and len(mark.group(1)) >= len(fence):
                 fence = ""
             continue
-        if _SECTION.match(line):
+        if _is_section(line):
             current = []
             sections.append(current)
         elif _HEADING.match(line):
@@ -49,6 +48,11 @@ def learnings(text: str) -> list[str]:
         if items:
             return items
     return []
+
+
+def _is_section(line: str) -> bool:
+    indent = len(line) - len(line.lstrip())
+    return indent <= 3 and _SECTION.match(" ".join(line[:200].split())) is not None and not line[200:].strip()
 
 
 def _items(lines: list[str]) -> list[str]:

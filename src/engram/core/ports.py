@@ -83,8 +83,10 @@ class Reader(Protocol):
         """A live row of the project with this content, of any age."""
 
     def versions(self, id: int) -> list[Version]: ...
-    def recent_observations(self, filters: Filters, *, limit: int, besides: str | None = None) -> list[Observation]:
-        """Latest activity first. `besides` leaves out one project."""
+    def recent_observations(
+        self, filters: Filters, *, limit: int, besides: str | None = None, without_type: str | None = None
+    ) -> list[Observation]:
+        """Latest activity first. `besides` leaves out one project, `without_type` one type."""
 
     def neighbours(self, focus: Observation, *, before: int, after: int) -> tuple[list[Observation], list[Observation]]:
         """Live rows of the same session before and after `focus`, oldest first."""
@@ -138,8 +140,8 @@ class Writer(Reader, Protocol):
 
     def add_prompt(self, *, sync_id: str, session_id: str, project: str, content: Clean, at: str) -> int: ...
     def add_project(self, project: Project, *, at: str) -> None: ...
-    def alias(self, alias: str, *, target: str, at: str) -> None:
-        """Old name reads what the new one holds; rows under the old one move."""
+    def alias(self, alias: str, *, target: str, at: str, name: str | None = None) -> None:
+        """Old name reads what the new one holds; rows under the old one move. `name`: its spelling, if no project's."""
 
     def rename_project(self, key: str, *, name: str) -> None: ...
 

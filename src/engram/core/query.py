@@ -35,7 +35,11 @@ _QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”')
 _ID = re.compile(r"^\s*#?(\d{1,15})\s*$|(?<![\w&])#(\d{1,15})(?!\w)")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]{1,2}(?![^\W_]))?")
 _CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
-_CODE = re.compile(r"[A-Za-z0-9]+(?:[_.\-][A-Za-z0-9]+)+|[A-Za-z]+[0-9]+[A-Za-z0-9]*|[0-9]+[A-Za-z]+|[a-z]+[A-Z]\w*")
+# Begins where a word does: trying every letter of a long word anew would take the square of its length.
+_CODE = re.compile(
+    r"(?<![A-Za-z0-9])(?:[A-Za-z0-9]+(?:[_.\-][A-Za-z0-9]+)+|[A-Za-z]+[0-9]+[A-Za-z0-9]*|[0-9]+[A-Za-z]+"
+    r"|[A-Za-z]*[a-z][A-Z]\w*)"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ _PIECES = re.compile(
     r"(?P<word>[A-Za-z]+)|(?P<other>[^\W\d_A-Za-z぀-ヿ㐀-鿿가-힯]+)|(?P<digits>\d{1,3})"
     r"|(?P<wide>[぀-ヿ㐀-鿿가-힯])|(?P<signs>[^\w\s]+|_+)|(?P<break>\n+)"
 )
+_FLAG_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
 _COMBINING = {"Mn", "Me", "Mc", "Cf"}
 
 
@@ -39,9 +40,22 @@ def cut(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     end = limit
-    while end > 0 and (unicodedata.category(text[end]) in _COMBINING or text[end - 1] == "\u200d"):
+    while end > 0 and (_goes_on(text[end]) or text[end - 1] == "\u200d" or _splits_a_flag(text, end)):
         end -= 1
     return text[:end] if end else text[:limit]
+
+
+def _goes_on(char: str) -> bool:
+    """Whether `char` belongs to the one before: marks, joiners, skin tones."""
+    return unicodedata.category(char) in _COMBINING or "\U0001f3fb" <= char <= "\U0001f3ff"
+
+
+def _splits_a_flag(text: str, end: int) -> bool:
+    """A flag is two letters of a range of their own; an odd number of them before `end` means half a flag."""
+    if not "\U0001f1e6" <= text[end] <= "\U0001f1ff":
+        return False
+    before = text[:end]
+    return (end - len(before.rstrip(_FLAG_LETTERS))) % 2 == 1
 
 
 def preview(text: str, limit: int) -> tuple[str, bool]:

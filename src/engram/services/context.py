@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from engram.core import times
 from engram.core.observation import Observation, check_scope
 from engram.core.ports import Filters, Reader, Store
+from engram.core.quoting import defang
 from engram.core.session import Prompt, SessionCard
 from engram.core.text import count_tokens, preview
 from engram.errors import InvalidInput
@@ -86,14 +87,17 @@ class ContextService:
 
         # Personal notes belong to the person: they come along whichever project one asks about.
         filters = Filters(project=None if scope == "personal" else here, scope=scope)
-        own = tx.recent_observations(filters, limit=limit)
+        # A summary stands with its session.
+        own = tx.recent_observations(filters, limit=limit, without_type=SUMMARY)
         sessions = tx.recent_sessions(here, limit=SESSIONS)
         prompts = tx.recent_prompts(here, limit=PROMPTS)
         lines = _section(sessions, prompts, own, label, now)
         if not only_here:
             rest: list[Observation] = []
             if scope != "personal" and len(own) < limit:
-                rest = tx.recent_observations(Filters(scope=scope), limit=limit - len(own), besides=here)
+                rest = tx.recent_observations(
+                    Filters(scope=scope), limit=limit - len(own), besides=here, without_type=SUMMARY
+                )
             others = tx.recent_sessions(None, limit=max(0, SESSIONS - len(sessions)), besides=here)
             asked = tx.recent_prompts(None, limit=max(0, PROMPTS - len(prompts)), besides=here)
             lines += _section(others, asked, rest, label, now)
@@ -129,8 +133,6 @@ def _section(
             )
         )
     for row in observations:
-        if row.type == SUMMARY:
-            continue  # its text stands with its session
         lines.append(
             Line(
                 kind="observation",
@@ -148,7 +150,8 @@ def _within(lines: Sequence[Line], budget: int) -> tuple[list[Line], int]:
     # Headings and the closing note.
     spent = 60
     for line in lines:
-        cost = count_tokens(line.text) + 1
+        # As it will be shown: marks on what reads like an order cost tokens, too.
+        cost = count_tokens(defang(line.text)) + 1
         if spent + cost <= budget:
             kept.append(line)
             spent += cost

@@ -169,7 +169,7 @@ class Projects:
 
     def current_key(self, tx: Reader) -> str:
         """The key of the project that work goes on in."""
-        key = project_key(self.current().name)
+        key = project_key(clean(self.current().name))
         known = tx.project(key)
         return known.key if known else key
 
@@ -201,7 +201,7 @@ class Projects:
             if existing is not None and existing.key == key and key != new.key:
                 raise Conflict(f"`{alias}` is a project of its own", hint=f"engram projects merge '{alias}' '{target}'")
             if key != new.key:
-                tx.alias(key, target=new.key, at=self._now())
+                tx.alias(key, target=new.key, name=display_name(clean(alias)), at=self._now())
         return new
 
     def _known(self, tx: Reader, name: str) -> Project:

@@ -73,7 +73,7 @@ class Search:
         with self._store.read() as tx:
             filters = Filters(
                 project=self._projects.for_reading(tx, project),
-                type=" ".join(type.split()) if type else None,
+                type=" ".join(clean(type).split()) if type else None,
                 scope=wanted_scope,
             )
             matches = tx.search(query, filters, pool=POOL)

@@ -58,7 +58,8 @@ class Sessions:
         self._store = store
         self._projects = projects
         self._process = process
-        self._directory = directory
+        # A folder may be named in bytes that are no text; what is compared with the store is.
+        self._directory = clean(directory)
         self._now = now
         self._new_id = new_id
         self._max_content_bytes = max_content_bytes

@@ -166,8 +166,12 @@ class SqliteReader:
     def versions(self, id: int) -> list[Version]:
         return [rows.version(row) for row in self._all(_VERSIONS, {"id": id})]
 
-    def recent_observations(self, filters: Filters, *, limit: int, besides: str | None = None) -> list[Observation]:
+    def recent_observations(
+        self, filters: Filters, *, limit: int, besides: str | None = None, without_type: str | None = None
+    ) -> list[Observation]:
         conditions, values = search.conditions(filters, besides)
+        if without_type is not None:
+            conditions, values = f"{conditions} AND o.type <> :without_type", {**values, "without_type": without_type}
         sql = f"""{_OBSERVATION}
              WHERE o.deleted_at IS NULL {conditions}
           ORDER BY o.last_seen_at DESC, o.id DESC

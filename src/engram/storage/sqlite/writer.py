@@ -93,10 +93,12 @@ _BURY = """
         ON CONFLICT (sync_id) DO UPDATE SET deleted_at = excluded.deleted_at
 """
 
+_RELEASE_TOPIC = "UPDATE observation SET topic_key = NULL, search_terms = :search_terms WHERE id = :id"
+
 # Rows of a merged project that hold a topic the target already has live keep their text, without the key.
-_FREE_TOPICS = """
-    UPDATE observation AS o
-       SET topic_key = NULL
+_TAKEN_TOPICS = """
+    SELECT o.id, o.title, o.content
+      FROM observation AS o
      WHERE o.project = :alias AND o.deleted_at IS NULL AND o.topic_key IS NOT NULL
        AND EXISTS (SELECT 1 FROM observation AS t
                     WHERE t.project = :target AND t.scope = o.scope AND t.topic_key = o.topic_key
@@ -233,11 +235,13 @@ class SqliteWriter(SqliteReader):
             {"key": project.key, "name": project.name, "at": at},
         )
 
-    def alias(self, alias: str, *, target: str, at: str) -> None:
+    def alias(self, alias: str, *, target: str, at: str, name: str | None = None) -> None:
         old = self._one("SELECT name FROM project WHERE key = :alias", {"alias": alias})
-        values = {"alias": alias, "target": target, "name": old[0] if old else alias, "at": at}
+        values = {"alias": alias, "target": target, "name": old[0] if old else name or alias, "at": at}
         if old:
-            self._connection.execute(_FREE_TOPICS, values)
+            for id, title, content in self._all(_TAKEN_TOPICS, values):
+                search_terms = _search_terms(title, content, None)
+                self._connection.execute(_RELEASE_TOPIC, {"id": id, "search_terms": search_terms})
             self._connection.execute(_MOVE_ROWS, values)
             self._connection.execute("UPDATE session SET project = :target WHERE project = :alias", values)
             self._connection.execute("UPDATE prompt SET project = :target WHERE project = :alias", values)
