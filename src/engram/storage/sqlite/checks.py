@@ -39,8 +39,8 @@ def rebuild(connection: apsw.Connection) -> list[str]:
             "UPDATE observation SET content_hash = ?, search_terms = ? WHERE id = ?", (hashed, derived, id)
         )
     connection.execute(
-        """UPDATE observation SET search_project = (SELECT 'zp' || p.id FROM project AS p WHERE p.key = project)
-            WHERE search_project <> (SELECT 'zp' || p.id FROM project AS p WHERE p.key = project)"""
+        """UPDATE observation SET search_project = (SELECT char(57344) || p.id FROM project AS p WHERE p.key = project)
+            WHERE search_project <> (SELECT char(57344) || p.id FROM project AS p WHERE p.key = project)"""
     )
     connection.execute("INSERT INTO observation_fts (observation_fts) VALUES ('rebuild')")
     return [f"derived columns of {len(wrong)} rows made anew", "full-text index rebuilt from the rows"]

@@ -24,6 +24,8 @@ _PROJECT_COLUMN = 4
 # Scoring looks up every matched row, so a question of common words must not score half the store.
 MAX_POSTINGS = 50_000
 MIN_TERMS = 3
+# A project's token begins with a private-use letter (57344), which no query keeps: nobody finds rows by it.
+_NO_PROJECT = "\ue0000"
 # Below this many rows every term is admitted: scoring them all is cheaper than choosing.
 SMALL = 4_000
 # A search that finds fewer rows than this tries beginnings of words, then other spellings.
@@ -117,8 +119,8 @@ class _Search:
         self._filters = filters
         self._project = ""
         if filters.project is not None:
-            token = connection.execute("SELECT 'zp' || id FROM project WHERE key = ?", (filters.project,)).get
-            self._project = f'search_project : "{token or "zp0"}" AND '
+            token = connection.execute("SELECT char(57344) || id FROM project WHERE key = ?", (filters.project,)).get
+            self._project = f'search_project : "{token or _NO_PROJECT}" AND '
         sql, self._values = conditions(Filters(type=filters.type, scope=filters.scope))
         join = "JOIN observation AS o ON o.id = f.rowid" if sql else ""
         self._candidates = _CANDIDATES.format(weights=WEIGHTS, join=join, conditions=sql)

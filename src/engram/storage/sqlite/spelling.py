@@ -22,20 +22,28 @@ def near(connection: apsw.Connection, word: str) -> tuple[str, ...]:
     if len(word) < 4:
         return ()
     allowed = 2 if len(word) >= 8 else 1
-    first = word[0]
+    first, stem = word[0], _stem(connection, word)
     rows = connection.execute(_VOCABULARY, {"low": first, "high": chr(ord(first) + 1), "most": MAX_LOOKED_AT})
     found = []
     for term, count in rows:
-        # The vocabulary holds stems: `authentic` for `authentication`. Compare with the word's beginning, too.
+        # The vocabulary holds stems: `authent` for `authentication`. Compare with the word's stem, and for a slip
+        # in its ending (`authenticaiton`) with its beginning.
         if len(term) > len(word) + allowed or len(term) < 3:
             continue
-        far = distance(word, term, allowed)
-        if far > allowed and len(word) - len(term) in range(1, 6) and len(term) >= 5:
+        far = min(distance(word, term, allowed), distance(stem, term, allowed))
+        if far > allowed and len(word) - len(term) in range(1, 9) and len(term) >= 5:
             far = distance(word[: len(term)], term, allowed)
+            far = 1 if not far and len(term) >= 6 else far
         if 0 < far <= allowed:
             found.append((far, -count, term))
     found.sort()
     return tuple(term for _, _, term in found[:MAX_NEAR])
+
+
+def _stem(connection: apsw.Connection, word: str) -> str:
+    tokens = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
+    found = tokens(word.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False)
+    return str(found[0]) if len(found) == 1 else word
 
 
 def distance(one: str, other: str, most: int) -> int:

@@ -15,7 +15,7 @@ _ADD_OBSERVATION = """
                              content_hash, created_at, updated_at, last_seen_at, search_terms, search_project)
     VALUES (:sync_id, :session_id, :type, :title, :content, :source, :project, :scope, :topic_key,
             :content_hash, :at, :at, :at, :search_terms,
-            (SELECT 'zp' || id FROM project WHERE key = :project))
+            (SELECT char(57344) || id FROM project WHERE key = :project))
 """
 
 _KEEP_VERSION = """
@@ -38,7 +38,7 @@ _EDIT = """
        SET type = :type, title = :title, content = :content, content_hash = :content_hash,
            project = :project, scope = :scope, topic_key = :topic_key,
            revision_count = revision_count + :revised, updated_at = :at, last_seen_at = :at,
-           search_terms = :search_terms, search_project = (SELECT 'zp' || id FROM project WHERE key = :project)
+           search_terms = :search_terms, search_project = (SELECT char(57344) || id FROM project WHERE key = :project)
      WHERE id = :id
 """
 
@@ -57,7 +57,7 @@ _PUT_OBSERVATION = """
                              last_seen_at, deleted_at, search_terms, search_project)
     VALUES (:sync_id, :session_id, :type, :title, :content, :source, :project, :scope, :topic_key,
             :content_hash, :revision_count, :duplicate_count, :pinned, :created_at, :updated_at,
-            :last_seen_at, :deleted_at, :search_terms, (SELECT 'zp' || id FROM project WHERE key = :project))
+            :last_seen_at, :deleted_at, :search_terms, (SELECT char(57344) || id FROM project WHERE key = :project))
         ON CONFLICT (sync_id) DO UPDATE
        SET session_id = excluded.session_id, type = excluded.type, title = excluded.title,
            content = excluded.content, source = excluded.source, project = excluded.project,
@@ -107,7 +107,7 @@ _TAKEN_TOPICS = """
 
 _MOVE_ROWS = """
     UPDATE observation
-       SET project = :target, search_project = (SELECT 'zp' || id FROM project WHERE key = :target)
+       SET project = :target, search_project = (SELECT char(57344) || id FROM project WHERE key = :target)
      WHERE project = :alias
 """
 

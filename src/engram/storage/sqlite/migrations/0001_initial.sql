@@ -7,7 +7,7 @@ CREATE TABLE meta (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE project (
-    id         INTEGER PRIMARY KEY,      -- also the project's token in the index: zp<id>
+    id         INTEGER PRIMARY KEY,      -- also the project's token in the index: U+E000<id>
     key        TEXT NOT NULL UNIQUE,     -- compares: NFC, case folded
     name       TEXT NOT NULL,            -- shown: the first spelling seen
     created_at TEXT NOT NULL
