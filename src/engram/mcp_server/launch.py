@@ -16,6 +16,7 @@ from engram.mcp_server.core import Result, Server, Tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from engram.bootstrap import App
@@ -32,12 +33,13 @@ def main(argv: list[str]) -> int:
         tools = profiles.select(options.get("--tools", ""))
         if "--cost" in options:
             return _cost(tools)
-        server = build(tools, workspace=options.get("--workspace"))
+        open_app = _Opener(options.get("--workspace"))
+        server = build(tools, open_app)
         if "--http" in options:
             return _serve_http(server, options["--http"], options.get("--token"))
         from engram.mcp_server import stdio
 
-        return stdio.serve(server)
+        stdio.serve(server, open_app.close)
     except EngramError as error:
         sys.stderr.write(f"engram mcp: {error.message}\n")
         if error.hint:
@@ -64,9 +66,8 @@ def _parse(argv: list[str]) -> dict[str, str]:
     return found
 
 
-def build(tools: tuple[dict[str, Any], ...], *, workspace: str | None = None) -> Server:
+def build(tools: tuple[dict[str, Any], ...], open_app: Callable[[], App]) -> Server:
     """The server for these tools. The store is opened by the first call that needs it."""
-    open_app = _Opener(workspace)
     return Server(
         name="engram",
         version=__version__,
@@ -91,8 +92,13 @@ class _Opener:
                 self._app = open_app(workspace=self._workspace)
             return self._app
 
+    def close(self) -> None:
+        """Fold the write-ahead log back, if a store was opened."""
+        if self._app is not None:
+            self._app.close()
 
-def _bind(row: dict[str, Any], open_app: _Opener) -> Tool:
+
+def _bind(row: dict[str, Any], open_app: Callable[[], App]) -> Tool:
     def run(given: dict[str, Any], call: Call) -> Result:
         values, unknown = arguments.check(row["inputSchema"], given)
         from engram.mcp_server.calls import CALLS

@@ -1,0 +1,462 @@
+"""The Model Context Protocol, messages in and messages out: no I/O, both eras, whatever transport carries them.
+
+A `Server` is tables of tools, resources and prompts. A `Peer` is one client: `receive` takes a line, replies go to
+`send`. What is constant is answered at once; tool calls, resources and prompts run one after the other on a thread
+that starts with the first of them, so that a later read sees an earlier write. What may wait for a person runs
+beside. Only light modules here: a host waits for this file to load.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+
+from engram.mcp_server import eras
+from engram.mcp_server.calls_in_flight import Call, InputRequired, Stopped
+from engram.mcp_server.wire import (
+    INTERNAL,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    Failure,
+    Malformed,
+    Prompt,
+    Resource,
+    Result,
+    Template,
+    Tool,
+    failure,
+    parse,
+    success,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    Message = dict[str, Any]
+    Send = Callable[[Any], None]
+    Job = Callable[[], None]
+
+__all__ = ["Call", "Peer", "Prompt", "Resource", "Result", "Server", "Template", "Tool"]
+
+# Results of these may be kept by a client; for how long, in milliseconds.
+_LONG, _NONE = 3_600_000, 0
+
+
+class Server:
+    """What is offered, the same for every client. `root` names the place that dialogs are about."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        version: str,
+        instructions: str,
+        tools: Sequence[Tool] = (),
+        resources: Sequence[Resource] = (),
+        templates: Sequence[Template] = (),
+        prompts: Sequence[Prompt] = (),
+        complete: Callable[[Message], list[str]] | None = None,
+        logs: bool = False,
+        root: str = "",
+        report: Callable[[BaseException], None] | None = None,
+        dialog_seconds: float = 60.0,
+    ) -> None:
+        self.info = {"name": name, "version": version}
+        self.instructions = instructions
+        self.tools = {tool.name: tool for tool in tools}
+        self.resources = {resource.uri: resource for resource in resources}
+        self.templates = tuple(templates)
+        self.prompts = {prompt.name: prompt for prompt in prompts}
+        self.complete = complete
+        self.logs = logs
+        self.root = root
+        self.report = report
+        self.dialog_seconds = dialog_seconds
+        self._seal: Any = None
+
+    @property
+    def seal(self) -> Any:
+        """Seals state that a modern client carries for us; the key lives as long as this process."""
+        if self._seal is None:
+            from engram.mcp_server.sealing import Seal
+
+            self._seal = Seal(self.root)
+        return self._seal
+
+    def capabilities(self) -> Message:
+        found: Message = {}
+        if self.tools:
+            found["tools"] = {}
+        if self.resources or self.templates:
+            found["resources"] = {}
+        if self.prompts:
+            found["prompts"] = {}
+        if self.complete is not None:
+            found["completions"] = {}
+        if self.logs:
+            found["logging"] = {}
+        return found
+
+    def tool_list(self) -> Message:
+        return {"tools": [tool.listed() for tool in self.tools.values()]}
+
+    def resource(self, uri: str) -> tuple[Resource | Template, dict[str, str]] | None:
+        """The row that serves `uri`, and the values of its template."""
+        if uri in self.resources:
+            return self.resources[uri], {}
+        for template in self.templates:
+            values = template.match(uri)
+            if values is not None:
+                return template, values
+        return None
+
+
+class Peer:
+    """One client. `receive` may be called from one thread at a time; `send` is called from several."""
+
+    def __init__(self, server: Server, send: Send) -> None:
+        self.server = server
+        self.send = send
+        self.version = eras.NEWEST_LEGACY
+        self.client_capabilities: Message = {}
+        self.client_info: Message = {}
+        self.log_level = "debug"
+        self._lock = threading.Condition()
+        self._queue: deque[tuple[Call, Job]] = deque()
+        self._worker: threading.Thread | None = None
+        self._running: dict[Any, Call] = {}
+        self._asked: dict[str, Call] = {}
+        self._count = 0
+        self._done = 0
+
+    # -- messages in ---------------------------------------------------------------------------------------------
+
+    def receive(self, line: bytes) -> None:
+        """Take one line. Never raises for what a client sends."""
+        try:
+            message = parse(line)
+        except Malformed as error:
+            self.send(failure(None, error.code, error.message))
+            return
+        self.take(message)
+
+    def take(self, message: Any) -> None:
+        """Take one parsed message, or a batch where the protocol version has them."""
+        if isinstance(message, list):
+            if self.version not in eras.WITH_BATCHES or not message:
+                self.send(failure(None, INVALID_REQUEST, "a batch is not part of this protocol version"))
+                return
+            _Batch(self, message)
+            return
+        self._one(message, self.send)
+
+    def _one(self, message: Any, reply: Send) -> bool:
+        """Handle one message; whether a reply comes, now or later."""
+        if not isinstance(message, dict):
+            reply(failure(None, INVALID_REQUEST, "a message is an object"))
+            return True
+        if "method" not in message and ("result" in message or "error" in message):
+            self._answered(message)
+            return False
+        id = message.get("id")
+        method = message.get("method")
+        known_id = isinstance(id, (str, int)) and not isinstance(id, bool)
+        if "id" in message and not known_id:
+            reply(failure(None, INVALID_REQUEST, "id must be a string or a whole number"))
+            return True
+        if message.get("jsonrpc") != "2.0" or not isinstance(method, str):
+            reply(failure(id, INVALID_REQUEST, "not a JSON-RPC 2.0 message"))
+            return True
+        params = message.get("params", {})
+        if "id" not in message:
+            if isinstance(params, dict):
+                self._notified(method, params)
+            return False
+        if not isinstance(params, dict):
+            reply(failure(id, INVALID_PARAMS, "params must be an object"))
+            return True
+        try:
+            self._request(id, method, params, reply)
+        except Failure as error:
+            reply(failure(id, error.code, error.message, error.data))
+        except Exception as error:
+            self._report(error)
+            reply(failure(id, INTERNAL, "internal error"))
+        return True
+
+    def _notified(self, method: str, params: Message) -> None:
+        if method == "notifications/cancelled":
+            call = self._running.get(params.get("requestId"))
+            if call is not None:
+                call.cancel()
+
+    def _answered(self, message: Message) -> None:
+        call = self._asked.pop(str(message.get("id")), None)
+        if call is not None:
+            call.answer(message)
+
+    # -- requests ------------------------------------------------------------------------------------------------
+
+    def _request(self, id: Any, method: str, params: Message, reply: Send) -> None:
+        meta = params.get("_meta")
+        era = eras.of(meta)
+        if era is None:
+            self._legacy(id, method, params, reply)
+            return
+        eras.check_modern(meta)
+        modern = {
+            "server/discover": self._discover,
+            "tools/list": lambda: self.server.tool_list() | eras.cached(_LONG),
+            "resources/list": lambda: self._resource_list() | eras.cached(_NONE),
+            "resources/templates/list": lambda: self._template_list() | eras.cached(_LONG),
+            "prompts/list": lambda: self._prompt_list() | eras.cached(_LONG),
+        }
+        if method in modern and self._offers(method):
+            reply(success(id, eras.stamped(modern[method](), self.server.info)))
+            return
+        if not self._run(id, method, params, reply, meta):
+            raise Failure(METHOD_NOT_FOUND, f"no method {method[:100]}")
+
+    def _legacy(self, id: Any, method: str, params: Message, reply: Send) -> None:
+        if method == "initialize":
+            reply(success(id, self._initialize(params)))
+        elif method == "ping":
+            reply(success(id, {}))
+        elif method == "tools/list" and self._offers(method):
+            reply(success(id, self.server.tool_list()))
+        elif method == "resources/list" and self._offers(method):
+            reply(success(id, self._resource_list()))
+        elif method == "resources/templates/list" and self._offers(method):
+            reply(success(id, self._template_list()))
+        elif method == "prompts/list" and self._offers(method):
+            reply(success(id, self._prompt_list()))
+        elif method in ("resources/subscribe", "resources/unsubscribe") and self._offers(method):
+            reply(success(id, {}))
+        elif method == "logging/setLevel" and self.server.logs:
+            if params.get("level") not in eras.LOG_LEVELS:
+                raise Failure(INVALID_PARAMS, "level is not one of the protocol's")
+            self.log_level = params["level"]
+            reply(success(id, {}))
+        elif not self._run(id, method, params, reply, None):
+            raise Failure(METHOD_NOT_FOUND, f"no method {method[:100]}")
+
+    def _offers(self, method: str) -> bool:
+        family = method.partition("/")[0]
+        return family == "server" or family in self.server.capabilities()
+
+    def _initialize(self, params: Message) -> Message:
+        wanted = params.get("protocolVersion")
+        self.version = wanted if wanted in eras.LEGACY else eras.NEWEST_LEGACY
+        capabilities, info = params.get("capabilities"), params.get("clientInfo")
+        self.client_capabilities = capabilities if isinstance(capabilities, dict) else {}
+        self.client_info = info if isinstance(info, dict) else {}
+        return {
+            "protocolVersion": self.version,
+            "capabilities": self.server.capabilities(),
+            "serverInfo": self.server.info,
+            "instructions": self.server.instructions,
+        }
+
+    def _discover(self) -> Message:
+        return {
+            "supportedVersions": list(eras.MODERN),
+            "capabilities": self.server.capabilities(),
+            "instructions": self.server.instructions,
+        } | eras.cached(_LONG)
+
+    def _resource_list(self) -> Message:
+        return {"resources": [resource.listed() for resource in self.server.resources.values()]}
+
+    def _template_list(self) -> Message:
+        return {"resourceTemplates": [template.listed() for template in self.server.templates]}
+
+    def _prompt_list(self) -> Message:
+        return {"prompts": [prompt.listed() for prompt in self.server.prompts.values()]}
+
+    # -- what runs -----------------------------------------------------------------------------------------------
+
+    def _run(self, id: Any, method: str, params: Message, reply: Send, meta: Message | None) -> bool:
+        """Start what takes time; False when there is no such method."""
+        call = Call(self, id, method, params, meta, reply)
+        if method == "tools/call" and self.server.tools:
+            tool = self.server.tools.get(params.get("name"))  # type: ignore[arg-type]  # anything may be sent
+            if tool is None:
+                raise Failure(INVALID_PARAMS, f"no tool {str(params.get('name'))[:100]}")
+            arguments = params.get("arguments", {})
+            if not isinstance(arguments, dict):
+                raise Failure(INVALID_PARAMS, "arguments must be an object")
+            call.prepare()
+            self._start(call, lambda: self._tool(call, tool, arguments), beside=tool.interactive)
+        elif method == "resources/read" and self._offers(method):
+            uri = params.get("uri")
+            found = self.server.resource(uri) if isinstance(uri, str) else None
+            if found is None:
+                code = eras.RESOURCE_NOT_FOUND if meta is None else INVALID_PARAMS
+                raise Failure(code, "no such resource", {"uri": uri})
+            call.prepare()
+            row, values = found
+            self._start(call, lambda: self._resource(call, row, str(uri), values))
+        elif method == "prompts/get" and self.server.prompts:
+            prompt = self.server.prompts.get(params.get("name"))  # type: ignore[arg-type]
+            if prompt is None:
+                raise Failure(INVALID_PARAMS, f"no prompt {str(params.get('name'))[:100]}")
+            given = params.get("arguments", {})
+            prompt.check(given)
+            call.prepare()
+            self._start(call, lambda: self._finish(call, prompt.run(given, call)), beside=prompt.interactive)
+        elif method == "completion/complete" and self.server.complete is not None:
+            values = self.server.complete(params)
+            self._finish(call, {"completion": {"values": values[:100], "total": len(values), "hasMore": False}})
+        elif meta is None and method in self.server.tools:
+            # A bare call by the tool's name: plain text, through the same gates.
+            tool = self.server.tools[method]
+            self._start(call, lambda: self._tool(call, tool, params, bare=True), beside=tool.interactive)
+        else:
+            return False
+        return True
+
+    def _start(self, call: Call, job: Job, *, beside: bool = False) -> None:
+        with self._lock:
+            self._running[call.id] = call
+            self._count += 1
+            if not beside:
+                self._queue.append((call, job))
+                if self._worker is None:
+                    self._worker = threading.Thread(target=self._work, name="engram-calls", daemon=True)
+                    self._worker.start()
+                self._lock.notify_all()
+        if beside:
+            threading.Thread(target=self._perform, args=(call, job), name="engram-dialog", daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                while not self._queue:
+                    self._lock.wait()
+                call, job = self._queue.popleft()
+            self._perform(call, job)
+
+    def _perform(self, call: Call, job: Job) -> None:
+        try:
+            if not call.cancelled():
+                call.begun = True
+                job()
+        except Stopped:
+            pass  # a cancelled call has no answer
+        except InputRequired as asking:
+            call.reply_with(success(call.id, eras.stamped(asking.result, self.server.info, complete=False)))
+        except Failure as error:
+            call.reply_with(failure(call.id, error.code, error.message, error.data))
+        except Exception as error:
+            self._report(error)
+            call.reply_with(failure(call.id, INTERNAL, "internal error"))
+        finally:
+            with self._lock:
+                self._running.pop(call.id, None)
+                self._done += 1
+                self._lock.notify_all()
+
+    def _tool(self, call: Call, tool: Tool, arguments: Message, *, bare: bool = False) -> None:
+        from engram.errors import EngramError
+
+        try:
+            result = tool.run(arguments, call)
+        except EngramError as error:
+            result = Result(error.sentence(), is_error=True)
+        except (InputRequired, Stopped, Failure):
+            raise
+        except Exception as error:
+            self._report(error)
+            result = Result("internal error: the call failed and the reason is in the server's log", is_error=True)
+        if bare:
+            call.reply_with(success(call.id, result.text))
+            return
+        self._finish(call, result.body())
+
+    def _resource(self, call: Call, row: Resource | Template, uri: str, values: dict[str, str]) -> None:
+        contents = row.read(uri, values, call)
+        body: Message = {"contents": contents}
+        self._finish(call, body | eras.cached(_NONE) if call.modern else body)
+
+    def _finish(self, call: Call, body: Message) -> None:
+        if call.modern:
+            body = eras.stamped(body, self.server.info)
+        call.reply_with(success(call.id, body))
+
+    # -- our own requests ----------------------------------------------------------------------------------------
+
+    def ask(self, call: Call, method: str, params: Message) -> str:
+        """Send a request of our own (legacy only); returns its id. The answer goes to `call`."""
+        with self._lock:
+            self._count += 1
+            id = f"engram-elicit-{self._count}"
+            self._asked[id] = call
+        call.notify({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+        return id
+
+    def forget(self, id: str) -> None:
+        self._asked.pop(id, None)
+
+    # -- the end -------------------------------------------------------------------------------------------------
+
+    def close(self, *, patience: float = 1.0) -> bool:
+        """The client is gone: end dialogs, let accepted calls finish as long as one ends every `patience` seconds.
+
+        Whether all have finished.
+        """
+        with self._lock:
+            asked = list(self._asked.values())
+            self._asked.clear()
+        for call in asked:
+            call.cancel()
+        with self._lock:
+            while self._running:
+                before = self._done
+                self._lock.wait(patience)
+                if self._done == before:
+                    return False
+        return True
+
+    def cancel_all(self) -> None:
+        for call in list(self._running.values()):
+            call.cancel()
+
+    def _report(self, error: BaseException) -> None:
+        if self.server.report is not None:
+            self.server.report(error)
+
+
+class _Batch:
+    """Collects the replies to a batch and sends them as one."""
+
+    def __init__(self, peer: Peer, messages: list[Any]) -> None:
+        self._peer = peer
+        self._lock = threading.Lock()
+        self._replies: list[Message] = []
+        self._expected = len(messages)
+        for message in messages:
+            if not peer._one(message, self._collect):
+                self._one_less()
+
+    def _collect(self, reply: Message) -> None:
+        with self._lock:
+            self._replies.append(reply)
+            ready = len(self._replies) == self._expected
+        if ready:
+            self._peer.send(self._replies)
+
+    def _one_less(self) -> None:
+        with self._lock:
+            self._expected -= 1
+            ready = bool(self._replies) and len(self._replies) == self._expected
+        if ready:
+            self._peer.send(self._replies)
+
+
+def encode(message: Any) -> bytes:
+    """One line of UTF-8, without its end; lone surrogates become question marks."""
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -1,0 +1,147 @@
+"""Serve one client over stdin and stdout, until it goes away."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+
+from engram.mcp_server.core import Peer, Server, encode
+from engram.mcp_server.wire import INVALID_REQUEST, failure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+    from typing import Any, NoReturn
+
+MAX_LINE = 4 * 1024 * 1024
+
+
+class _Gone(Exception):
+    """A signal asked us to end."""
+
+
+def serve(server: Server, closing: Callable[[], None]) -> NoReturn:
+    """Read lines from descriptor 0 and write lines to descriptor 1, then end the process with status 0.
+
+    `closing` is called once the last accepted call has ended, not after a signal.
+
+    From here on nothing else reaches the client: both descriptors are private copies, descriptor 1 and `sys.stdout`
+    point at stderr, descriptor 0 at nothing.
+    """
+    source, sink = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    if server.report is None:
+        server.report = _report
+    peer = Peer(server, _Writer(sink))
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None:
+            signal.signal(number, _leave)
+    try:
+        for line in _lines(source, peer):
+            peer.receive(line)
+        if peer.close():
+            closing()
+    except _Gone:
+        pass
+    finally:
+        sys.stderr.flush()
+    # Not through the interpreter's long goodbye: a call that hangs must not keep the process.
+    os._exit(0)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    raise _Gone
+
+
+class _Writer:
+    """Whole lines, one at a time. A client that has closed its end is no error: its end of input follows."""
+
+    def __init__(self, sink: int) -> None:
+        self._sink = sink
+        self._lock = threading.Lock()
+
+    def __call__(self, message: Any) -> None:
+        data = encode(message) + b"\n"
+        with self._lock:
+            view = memoryview(data)
+            try:
+                while view:
+                    view = view[os.write(self._sink, view) :]
+            except OSError:
+                os._exit(0)
+
+
+def _lines(source: int, peer: Peer) -> Any:
+    """Lines from `source` until its end or the parent's; too long ones are answered and skipped."""
+    pending = bytearray()
+    skipping = False
+    wait = _waiter(source)
+    while wait():
+        chunk = os.read(source, 1 << 16)
+        if not chunk:
+            break
+        pending += chunk
+        while (end := pending.find(b"\n")) >= 0:
+            line = bytes(pending[:end])
+            del pending[: end + 1]
+            if skipping:
+                skipping = False
+            elif len(line) > MAX_LINE:
+                peer.send(failure(None, INVALID_REQUEST, "a line is at most 4 MiB"))
+            elif line.strip():
+                yield line
+        if len(pending) > MAX_LINE:
+            if not skipping:
+                peer.send(failure(None, INVALID_REQUEST, "a line is at most 4 MiB"))
+            skipping = True
+            pending.clear()
+    if pending.strip() and not skipping:
+        yield bytes(pending)
+
+
+def _waiter(source: int) -> Any:
+    """A function that waits for input; False when the parent has died, which not every closed pipe tells."""
+    if sys.platform == "win32":
+        return lambda: True
+    import select
+
+    parent = os.getppid()
+    poll = select.poll()
+    poll.register(source, select.POLLIN)
+    death = -1
+    if parent > 1 and hasattr(os, "pidfd_open"):
+        try:
+            death = os.pidfd_open(parent)
+            poll.register(death, select.POLLIN)
+        except OSError:
+            death = -1
+    # Without a descriptor for the parent, look once a second.
+    timeout = None if death >= 0 or parent <= 1 else 1000
+
+    def wait() -> bool:
+        while True:
+            ready = poll.poll(timeout)
+            if any(descriptor == source for descriptor, _ in ready):
+                return True
+            if any(descriptor == death for descriptor, _ in ready) or os.getppid() != parent:
+                return False
+
+    return wait
+
+
+def _report(error: BaseException) -> None:
+    """A failure of ours, for the log: where it happened and what, with secrets replaced."""
+    import traceback
+
+    from engram.core.clean import clean
+
+    sys.stderr.write(clean("".join(traceback.format_exception(error))))
+    sys.stderr.flush()
