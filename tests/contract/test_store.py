@@ -209,7 +209,10 @@ def test_versions_are_numbered_from_the_first_text(store: Store) -> None:
             tx.revise(id, draft(text, topic="a/b"), session_id="s", at=at(number))
 
     with store.read() as tx:
-        assert [(v.version, v.content, v.replaced_at) for v in tx.versions(id)] == [(1, "one", at(2)), (2, "two", at(3))]
+        assert [(v.version, v.content, v.replaced_at) for v in tx.versions(id)] == [
+            (1, "one", at(2)),
+            (2, "two", at(3)),
+        ]
         row = tx.observation(id)
     assert row is not None
     assert (row.content, row.revision_count, row.created_at, row.updated_at) == ("three", 3, at(1), at(3))
@@ -452,7 +455,13 @@ def spoil_project_token(path: str) -> None:
     connection.close()
 
 
-SPOILT = {sqlite: [(spoil_full_text, "store.full_text"), (spoil_words, "store.derived"), (spoil_project_token, "")]}
+SPOILT = {
+    sqlite: [
+        (spoil_full_text, "store.full_text"),
+        (spoil_words, "store.derived"),
+        (spoil_project_token, "store.derived"),
+    ]
+}
 
 
 @pytest.mark.parametrize("number", range(3))
@@ -461,8 +470,7 @@ def test_damage_to_what_is_derived_is_found_and_healed(store: Store, factory: Fa
     put(store, draft("getUserToken"))
     spoil(store.place)
 
-    if id:
-        assert {finding.id for finding in store.check(deep=True) if finding.level != "ok"} == {id}
+    assert {finding.id for finding in store.check(deep=True) if finding.level != "ok"} == {id}
     assert store.repair()
     assert {finding.level for finding in store.check(deep=True)} == {"ok"}
     assert (find(store, "getUserToken", project="shop"), find(store, "phantom")) == ([1], [])

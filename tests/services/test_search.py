@@ -49,9 +49,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> App:
     from engram.settings import load
 
     place = tmp_path_factory.mktemp("library")
-    app = App(
-        load({"ENGRAM_DATA_DIR": str(place), "ENGRAM_PROJECT": "shop"}), workspace=str(place), process="p-1"
-    )
+    app = App(load({"ENGRAM_DATA_DIR": str(place), "ENGRAM_PROJECT": "shop"}), workspace=str(place), process="p-1")
     for text in ("auth model a b", "数据库连接", "🦊 fox", "C# and go", "NEAR AND OR NOT"):
         app.observations.save(title=text, content=f"{text} content", topic_key=f"topic/{text}")
     return app

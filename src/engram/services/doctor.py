@@ -37,8 +37,10 @@ class Doctor:
 
     def examine(self, *, deep: bool = False) -> Report:
         """Check everything; changes nothing."""
-        findings = [*self._store.check(deep=deep), self._secrets(deep=deep), self._projects()]
-        return Report(findings=findings)
+        findings = self._store.check(deep=deep)
+        if any(finding.id == "store.pages" and finding.level == "error" for finding in findings):
+            return Report(findings=findings)  # what is damaged cannot be read through
+        return Report(findings=[*findings, self._secrets(deep=deep), self._projects()])
 
     def repair(self) -> Report:
         """Keep a copy, then rebuild what is derived. Never deletes a row."""

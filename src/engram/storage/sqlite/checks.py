@@ -15,20 +15,22 @@ from engram.storage.sqlite.connect import OLDEST_SQLITE
 _REPAIR = "engram doctor --repair"
 _SPOT = 500
 
+# Rows whose project token is not their project's.
+_ASTRAY = "search_project <> (SELECT char(57344) || p.id FROM project AS p WHERE p.key = project)"
 _TEXTS = "SELECT id, title, content, topic_key, content_hash, search_terms FROM observation ORDER BY id DESC LIMIT ?"
 
 
 def check(connection: apsw.Connection, path: str, *, deep: bool) -> list[Finding]:
     """Findings, good ones included. `deep` reads every page and every row instead of the newest."""
-    return [
+    findings = [
         _folder(os.path.dirname(path)),
         _filesystem(os.path.dirname(path)),
         _engine(connection),
         _pages(connection, deep=deep),
-        _references(connection),
-        _full_text(connection),
-        _derived(connection, deep=deep),
     ]
+    if findings[-1].level == "error":
+        return findings  # rows of a damaged file cannot be relied on, nor always read
+    return [*findings, _references(connection), _full_text(connection), _derived(connection, deep=deep)]
 
 
 def rebuild(connection: apsw.Connection) -> list[str]:
@@ -39,8 +41,8 @@ def rebuild(connection: apsw.Connection) -> list[str]:
             "UPDATE observation SET content_hash = ?, search_terms = ? WHERE id = ?", (hashed, derived, id)
         )
     connection.execute(
-        """UPDATE observation SET search_project = (SELECT char(57344) || p.id FROM project AS p WHERE p.key = project)
-            WHERE search_project <> (SELECT char(57344) || p.id FROM project AS p WHERE p.key = project)"""
+        f"""UPDATE observation SET search_project = (SELECT char(57344) || p.id FROM project AS p WHERE p.key = project)
+             WHERE {_ASTRAY}"""
     )
     connection.execute("INSERT INTO observation_fts (observation_fts) VALUES ('rebuild')")
     return [f"derived columns of {len(wrong)} rows made anew", "full-text index rebuilt from the rows"]
@@ -85,7 +87,10 @@ def _engine(connection: apsw.Connection) -> Finding:
 
 def _pages(connection: apsw.Connection, *, deep: bool) -> Finding:
     name = "integrity_check" if deep else "quick_check"
-    problems = [str(row[0]) for row in connection.execute(f"PRAGMA {name}(20)")]
+    try:
+        problems = [str(row[0]) for row in connection.execute(f"PRAGMA {name}(20)")]
+    except (apsw.CorruptError, apsw.IOError) as error:
+        problems = [str(error)]
     if problems == ["ok"]:
         return Finding(id="store.pages", level="ok", message=f"{name} ok")
     return Finding(
@@ -117,6 +122,14 @@ def _full_text(connection: apsw.Connection) -> Finding:
 
 
 def _derived(connection: apsw.Connection, *, deep: bool) -> Finding:
+    astray = int(connection.execute(f"SELECT count(*) FROM observation WHERE {_ASTRAY}").get)
+    if astray:
+        return Finding(
+            id="store.derived",
+            level="warning",
+            message=f"{astray} rows are not found by their project's name",
+            remedy=_REPAIR,
+        )
     wrong = _wrongly_derived(connection, limit=-1 if deep else _SPOT)
     looked = "all rows" if deep else f"the newest {_SPOT} rows"
     if not wrong:

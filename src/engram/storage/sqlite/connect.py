@@ -42,14 +42,23 @@ def connect(
             f"SQLite {apsw.sqlite_lib_version()} can lose a commit when two connections write",
             hint="pip install -U apsw",
         )
-    flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     try:
-        connection = apsw.Connection(path, flags=flags, statementcachesize=200)
-        connection.set_busy_handler(patient(patience))
+        connection = open_plain(path, patience=patience, create=create)
         # Drained: apsw stops at the first statement that gives a row, and would leave the rest unsaid.
         for _ in connection.execute(_PRAGMAS):
             pass
         connection.execute("PRAGMA synchronous = " + ("NORMAL" if synchronous.upper() == "NORMAL" else "FULL"))
+    except apsw.Error as error:
+        raise explain(error, path) from error
+    return connection
+
+
+def open_plain(path: str, *, patience: float = WRITE_PATIENCE, create: bool = False) -> apsw.Connection:
+    """A connection without our pragmas, which leave their mark: for a file that may be somebody else's."""
+    flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
+    try:
+        connection = apsw.Connection(path, flags=flags, statementcachesize=200)
+        connection.set_busy_handler(patient(patience))
     except apsw.Error as error:
         raise explain(error, path) from error
     return connection

@@ -9,7 +9,7 @@ import apsw
 from engram import files, paths
 from engram.errors import IntegrityFailed, StoreUnavailable, Unsupported
 from engram.storage.sqlite import filesystem
-from engram.storage.sqlite.connect import APPLICATION_ID, connect, explain
+from engram.storage.sqlite.connect import APPLICATION_ID, connect, explain, open_plain
 
 SCHEMA_VERSION = 1
 
@@ -32,12 +32,8 @@ def prepare(path: str, *, synchronous: str, now: str, mounts: str = filesystem.M
     files.private_folder(folder)
     filesystem.refuse_network(folder, mounts)
     if os.path.exists(path) and os.path.getsize(path) > 0:
-        connection = connect(path, synchronous=synchronous)
-        try:
-            if _is_current(connection, path):
-                return
-        finally:
-            connection.close()
+        if _looked_at(path):
+            return
     try:
         with files.locked(path + ".lock"):
             _upgrade(path, synchronous=synchronous, now=now)
@@ -47,13 +43,24 @@ def prepare(path: str, *, synchronous: str, now: str, mounts: str = filesystem.M
         ) from error
 
 
+def _looked_at(path: str) -> bool:
+    """Whether the schema is the current one, without leaving a mark on a file that is not ours."""
+    connection = open_plain(path)
+    try:
+        return _is_current(connection, path)
+    finally:
+        connection.close()
+
+
 def _is_current(connection: apsw.Connection, path: str) -> bool:
     try:
         found = version_of(connection)
-        ours = connection.pragma("application_id") in (0, APPLICATION_ID)
+        ours = connection.pragma("application_id") == APPLICATION_ID
+        unmarked = not found and not ours and not connection.pragma("application_id")
+        empty = unmarked and not connection.execute("SELECT count(*) FROM sqlite_master").get
     except apsw.Error as error:
         raise explain(error, path) from error
-    if not ours:
+    if not ours and not empty:
         raise IntegrityFailed(f"{path}: is a database of another program", hint="set ENGRAM_DATA_DIR to another folder")
     if found > SCHEMA_VERSION:
         raise Unsupported(
@@ -66,16 +73,12 @@ def _is_current(connection: apsw.Connection, path: str) -> bool:
 
 def _upgrade(path: str, *, synchronous: str, now: str) -> None:
     files.private_file(path)
+    if _looked_at(path):  # another process was first
+        return
     connection = connect(path, synchronous=synchronous, create=True)
     try:
-        if _is_current(connection, path):  # another process was first
-            return
         found = version_of(connection)
         if found == 0:
-            if connection.execute("SELECT count(*) FROM sqlite_master").get:
-                raise IntegrityFailed(
-                    f"{path}: is a database of another program", hint="set ENGRAM_DATA_DIR to another folder"
-                )
             _prove_sharing(path, connection, synchronous)
         else:
             _keep_copy(connection, path, found, now)

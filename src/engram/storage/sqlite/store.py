@@ -19,6 +19,9 @@ from engram.storage.sqlite.connect import connect, explain
 from engram.storage.sqlite.reader import SqliteReader
 from engram.storage.sqlite.writer import SqliteWriter
 
+# Connections that a parent process opened: kept, because to let go of one would close it.
+_PARENTS: list[apsw.Connection] = []
+
 
 def _utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -38,6 +41,7 @@ class SqliteStore:
         self._synchronous = synchronous
         self._now = now
         self._idle: list[apsw.Connection] = []
+        self._generation = 0  # of connections: counts replaced files and forks
         self._lock = threading.Lock()
         self._owner = os.getpid()
         self._identity: tuple[int, int] | None = None
@@ -77,23 +81,24 @@ class SqliteStore:
 
     @contextmanager
     def _connection(self) -> Iterator[apsw.Connection]:
-        connection: apsw.Connection | None = None
+        taken: tuple[apsw.Connection, int] | None = None
         try:
-            connection = self._take()
-            yield connection
+            taken = self._take()
+            yield taken[0]
         except apsw.Error as error:
             raise explain(error, self._path) from error
         finally:
-            if connection is not None:
-                with self._lock:
-                    self._idle.append(connection)
+            if taken is not None:
+                self._give_back(*taken)
 
-    def _take(self) -> apsw.Connection:
-        """An idle connection, or a new one. Those of a parent process or of a replaced file are dropped."""
+    def _take(self) -> tuple[apsw.Connection, int]:
+        """An idle connection, or a new one, and its generation. Those of a parent process or of a replaced file
+        are dropped."""
         identity = self._file_identity()
         with self._lock:
             if self._owner != os.getpid():
                 # After a fork, SQLite handles of the parent must not even be closed here.
+                _PARENTS.extend(self._idle)
                 self._idle, self._owner, self._identity = [], os.getpid(), None
             if identity is None or identity != self._identity:
                 for stale in self._idle:
@@ -101,9 +106,21 @@ class SqliteStore:
                 self._idle.clear()
                 schema.prepare(self._path, synchronous=self._synchronous, now=self._now())
                 self._identity = self._file_identity()
+                self._generation += 1
+            generation = self._generation
             if self._idle:
-                return self._idle.pop()
-        return connect(self._path, synchronous=self._synchronous)
+                return self._idle.pop(), generation
+        return connect(self._path, synchronous=self._synchronous), generation
+
+    def _give_back(self, connection: apsw.Connection, generation: int) -> None:
+        """Keep a connection for the next one; one of a file that was replaced meanwhile would write into the void."""
+        with self._lock:
+            if self._owner != os.getpid():
+                _PARENTS.append(connection)
+            elif generation == self._generation:
+                self._idle.append(connection)
+            else:
+                connection.close()
 
     def _file_identity(self) -> tuple[int, int] | None:
         try:
@@ -147,4 +164,6 @@ class SqliteStore:
             if self._owner == os.getpid():
                 for connection in self._idle:
                     connection.close()
+            else:
+                _PARENTS.extend(self._idle)
             self._idle.clear()
