@@ -75,10 +75,10 @@ class Query:
 
 def parse(text: str) -> Query:
     """Read `text` as words, identifiers, pairs of unspaced scripts, quoted phrases, ids and a topic key."""
-    if not text.strip():
-        raise InvalidInput("query: must not be blank", hint="give a few words of what you look for")
     # A cap before normalising, too: one character may become eighteen.
-    cleaned = terms.clean_for_search(text[:MAX_CHARACTERS])[:MAX_CHARACTERS]
+    cleaned = terms.clean_for_search(text.strip()[:MAX_CHARACTERS])[:MAX_CHARACTERS]
+    if not cleaned.strip():
+        raise InvalidInput("query: must not be blank", hint="give a few words of what you look for")
     words, unspaced = _words(cleaned)
     kept = [word for word in words if word not in STOP_WORDS] or words
     kept = kept[:MAX_WORDS_READ]

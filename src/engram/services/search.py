@@ -17,7 +17,7 @@ from engram.services.projects import Projects
 MAX_LIMIT = 20
 DEFAULT_LIMIT = 10
 POOL = 60
-PREVIEW = 240
+PREVIEW = 220
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -221,6 +221,8 @@ class _Search:
         candidates = []
         for id, place in places.items():
             anywhere, title = self._matched(match, id)
+            if not anywhere and not ids[id] and id not in exact:
+                continue  # a neighbour that has nothing of the question itself
             before, after = around.get(id, (None, None))
             candidates.append(
                 Candidate(
