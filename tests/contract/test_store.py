@@ -100,12 +100,15 @@ def find(store: Store, text: str, **filters: str) -> list[int]:
 
 
 def test_a_write_is_all_or_nothing(store: Store) -> None:
-    with pytest.raises(RuntimeError, match="stop"), store.write() as tx:
-        tx.add_project(Project(key="web", name="web"), at=at(1))
-        tx.add_session(session("t"))
-        id = add(tx, draft(), second=1)
-        tx.soft_delete(id, at=at(2))
-        raise RuntimeError("stop")
+    def write_and_fail() -> None:
+        with store.write() as tx:
+            tx.add_project(Project(key="web", name="web"), at=at(1))
+            tx.add_session(session("t"))
+            tx.soft_delete(add(tx, draft(), second=1), at=at(2))
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        write_and_fail()
 
     with store.read() as tx:
         assert (tx.project("web"), tx.session("t"), tx.observation(1, deleted=True)) == (None, None, None)

@@ -104,10 +104,14 @@ def test_a_full_disk_refuses_the_save_and_keeps_what_was_acknowledged(
     try:
         app = make_app(ENGRAM_DATA_DIR=str(small_disk / "data"))
         kept = []
-        with pytest.raises(StoreUnavailable, match="disk"):
+
+        def save_until_it_is_full() -> None:
             for number in range(200):
                 saved = app.observations.save(title=f"Note {number}", content=f"{number} " + "filler " * 3000)
                 kept.append(saved.id)
+
+        with pytest.raises(StoreUnavailable, match="disk"):
+            save_until_it_is_full()
 
         with app.store.read() as tx:
             assert [row.id for row in tx.all_observations(deleted=True)] == kept

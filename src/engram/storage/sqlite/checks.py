@@ -16,7 +16,14 @@ _REPAIR = "engram doctor --repair"
 _SPOT = 500
 
 # Rows whose project token is not their project's.
-_ASTRAY = "search_project <> (SELECT char(57344) || p.id FROM project AS p WHERE p.key = project)"
+_ASTRAY = """
+    SELECT count(*) FROM observation
+     WHERE search_project <> (SELECT char(57344) || p.id FROM project AS p WHERE p.key = project)
+"""
+_BRING_HOME = """
+    UPDATE observation SET search_project = (SELECT char(57344) || p.id FROM project AS p WHERE p.key = project)
+     WHERE search_project <> (SELECT char(57344) || p.id FROM project AS p WHERE p.key = project)
+"""
 _TEXTS = "SELECT id, title, content, topic_key, content_hash, search_terms FROM observation ORDER BY id DESC LIMIT ?"
 
 
@@ -40,10 +47,7 @@ def rebuild(connection: apsw.Connection) -> list[str]:
         connection.execute(
             "UPDATE observation SET content_hash = ?, search_terms = ? WHERE id = ?", (hashed, derived, id)
         )
-    connection.execute(
-        f"""UPDATE observation SET search_project = (SELECT char(57344) || p.id FROM project AS p WHERE p.key = project)
-             WHERE {_ASTRAY}"""
-    )
+    connection.execute(_BRING_HOME)
     connection.execute("INSERT INTO observation_fts (observation_fts) VALUES ('rebuild')")
     return [f"derived columns of {len(wrong)} rows made anew", "full-text index rebuilt from the rows"]
 
@@ -122,7 +126,7 @@ def _full_text(connection: apsw.Connection) -> Finding:
 
 
 def _derived(connection: apsw.Connection, *, deep: bool) -> Finding:
-    astray = int(connection.execute(f"SELECT count(*) FROM observation WHERE {_ASTRAY}").get)
+    astray = int(connection.execute(_ASTRAY).get)
     if astray:
         return Finding(
             id="store.derived",

@@ -31,9 +31,8 @@ def prepare(path: str, *, synchronous: str, now: str, mounts: str = filesystem.M
         raise StoreUnavailable(f"{folder}: cannot be written", hint="check permissions, or set ENGRAM_DATA_DIR")
     files.private_folder(folder)
     filesystem.refuse_network(folder, mounts)
-    if os.path.exists(path) and os.path.getsize(path) > 0:
-        if _looked_at(path):
-            return
+    if os.path.exists(path) and os.path.getsize(path) > 0 and _looked_at(path):
+        return
     try:
         with files.locked(path + ".lock"):
             _upgrade(path, synchronous=synchronous, now=now)
