@@ -132,6 +132,7 @@ class Peer:
         self._asked: dict[str, Call] = {}
         self._count = 0
         self._done = 0
+        self._retired = False
 
     # -- messages in ---------------------------------------------------------------------------------------------
 
@@ -152,10 +153,11 @@ class Peer:
                 return
             _Batch(self, message)
             return
-        self._one(message, self.send)
+        self.serve(message, self.send)
 
-    def _one(self, message: Any, reply: Send) -> bool:
-        """Handle one message; whether a reply comes, now or later."""
+    def serve(self, message: Any, reply: Send) -> bool:
+        """Handle one message; whether `reply` is called, now or later. An attribute `notify` of `reply` takes what
+        belongs to the call besides its answer."""
         if not isinstance(message, dict):
             reply(failure(None, INVALID_REQUEST, "a message is an object"))
             return True
@@ -190,9 +192,9 @@ class Peer:
 
     def _notified(self, method: str, params: Message) -> None:
         if method == "notifications/cancelled":
-            call = self._running.get(params.get("requestId"))
-            if call is not None:
-                call.cancel()
+            id = params.get("requestId")
+            if isinstance(id, (str, int)):
+                self.cancel(id)
 
     def _answered(self, message: Message) -> None:
         call = self._asked.pop(str(message.get("id")), None)
@@ -336,6 +338,8 @@ class Peer:
         while True:
             with self._lock:
                 while not self._queue:
+                    if self._retired:
+                        return
                     self._lock.wait()
                 call, job = self._queue.popleft()
             self._perform(call, job)
@@ -421,8 +425,20 @@ class Peer:
                     return False
         return True
 
-    def cancel_all(self) -> None:
-        for call in list(self._running.values()):
+    def cancel(self, id: Any) -> None:
+        """The client does not wait for this request any more."""
+        call = self._running.get(id)
+        if call is not None:
+            call.cancel()
+
+    def retire(self) -> None:
+        """No more messages come: the thread ends with the last accepted call, dialogs end now."""
+        with self._lock:
+            self._retired = True
+            asked = list(self._asked.values())
+            self._asked.clear()
+            self._lock.notify_all()
+        for call in asked:
             call.cancel()
 
     def _report(self, error: BaseException) -> None:
@@ -439,7 +455,7 @@ class _Batch:
         self._replies: list[Message] = []
         self._expected = len(messages)
         for message in messages:
-            if not peer._one(message, self._collect):
+            if not peer.serve(message, self._collect):
                 self._one_less()
 
     def _collect(self, reply: Message) -> None:

@@ -36,7 +36,7 @@ def main(argv: list[str]) -> int:
         open_app = _Opener(options.get("--workspace"))
         server = build(tools, open_app)
         if "--http" in options:
-            return _serve_http(server, options["--http"], options.get("--token"))
+            return _serve_http(server, options["--http"], options.get("--token"), open_app.close)
         from engram.mcp_server import stdio
 
         stdio.serve(server, open_app.close)
@@ -139,7 +139,7 @@ def _cost(tools: tuple[dict[str, Any], ...]) -> int:
     return 0
 
 
-def _serve_http(server: Server, address: str, token: str | None) -> int:
+def _serve_http(server: Server, address: str, token: str | None, closing: Callable[[], None]) -> int:
     import os
     import secrets
 
@@ -156,4 +156,4 @@ def _serve_http(server: Server, address: str, token: str | None) -> int:
     if not chosen:
         chosen = secrets.token_urlsafe(32)
         sys.stderr.write(f"engram mcp: bearer token for this run: {chosen}\n")
-    return http.serve_http(server, host.strip("[]"), int(port), chosen)
+    return http.serve_http(server, host.strip("[]"), int(port), chosen, closing=closing)
