@@ -1,6 +1,6 @@
 """The tools, resources and prompts that the conformance suite asks for by name, on our own protocol core.
 
-    python tests/conformance/everything.py PORT
+python tests/conformance/everything.py PORT
 """
 
 from __future__ import annotations
@@ -125,7 +125,9 @@ ENUMS = {
     "untitledSingle": {"type": "string", "enum": ["option1", "option2", "option3"]},
     "titledSingle": {
         "type": "string",
-        "oneOf": [{"const": f"value{n}", "title": f"{name} Option"} for n, name in enumerate(("First", "Second", "Third"), 1)],
+        "oneOf": [
+            {"const": f"value{n}", "title": f"{name} Option"} for n, name in enumerate(("First", "Second", "Third"), 1)
+        ],
     },
     "legacyEnum": {
         "type": "string",
@@ -135,7 +137,12 @@ ENUMS = {
     "untitledMulti": {"type": "array", "items": {"type": "string", "enum": ["option1", "option2", "option3"]}},
     "titledMulti": {
         "type": "array",
-        "items": {"anyOf": [{"const": f"value{n}", "title": f"{name} Choice"} for n, name in enumerate(("First", "Second", "Third"), 1)]},
+        "items": {
+            "anyOf": [
+                {"const": f"value{n}", "title": f"{name} Choice"}
+                for n, name in enumerate(("First", "Second", "Third"), 1)
+            ]
+        },
     },
 }
 PERSON = {
@@ -187,7 +194,10 @@ TOOLS = [
     tool("test_simple_text", says("This is a simple text response for testing.")),
     tool("test_image_content", blocks(IMAGE)),
     tool("test_audio_content", blocks({"type": "audio", "data": SOUND, "mimeType": "audio/wav"})),
-    tool("test_embedded_resource", blocks(embedded("test://embedded-resource", "text/plain", "This is an embedded resource content."))),
+    tool(
+        "test_embedded_resource",
+        blocks(embedded("test://embedded-resource", "text/plain", "This is an embedded resource content.")),
+    ),
     tool(
         "test_multiple_content_types",
         blocks(
@@ -201,13 +211,22 @@ TOOLS = [
     tool("test_error_handling", fails),
     tool("test_tool_with_progress", progresses),
     tool("test_sampling", samples, text_argument("prompt"), interactive=True),
-    tool("test_elicitation", elicits(None, PERSON, ["username", "email"], "User response:"), text_argument("message"), interactive=True),
+    tool(
+        "test_elicitation",
+        elicits(None, PERSON, ["username", "email"], "User response:"),
+        text_argument("message"),
+        interactive=True,
+    ),
     tool(
         "test_elicitation_sep1034_defaults",
         elicits("Please review", DEFAULTS, [], "Elicitation completed:"),
         interactive=True,
     ),
-    tool("test_elicitation_sep1330_enums", elicits("Please choose", ENUMS, [], "Elicitation completed:"), interactive=True),
+    tool(
+        "test_elicitation_sep1330_enums",
+        elicits("Please choose", ENUMS, [], "Elicitation completed:"),
+        interactive=True,
+    ),
     tool("test_reconnection", says("reconnected")),
     tool("json_schema_2020_12_tool", says("ok"), ABOUT),
     tool("test_input_required_result_elicitation", requires({"user_name": NAME}, "Hello!"), interactive=True),

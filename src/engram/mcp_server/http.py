@@ -349,6 +349,8 @@ def _check_headers(request: Request, message: dict[str, Any]) -> None:
     version = meta.get(eras.VERSION) if isinstance(meta, dict) else None
     if "id" not in message:
         return
+    if eras.of(meta) is None:
+        raise _Refused(400, f"_meta.{eras.VERSION} is required", INVALID_PARAMS, id)
     wanted: list[tuple[str, Any]] = [("mcp-protocol-version", version), ("mcp-method", message.get("method"))]
     named = _NAMED.get(str(message.get("method")))
     if named is not None:
