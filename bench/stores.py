@@ -151,7 +151,7 @@ class Bare:
     def __init__(self, path: Path, rows: int) -> None:
         self._db = apsw.Connection(str(path))
         self._db.set_busy_timeout(60_000)
-        self._db.execute(_TABLES)
+        list(self._db.execute(_TABLES))  # read to the end, or what follows the first row is not run
         self._count = rows
         self._salt = random.SystemRandom().getrandbits(64)
 

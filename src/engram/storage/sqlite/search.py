@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import apsw
 
@@ -12,14 +12,10 @@ from engram.core.query import MAX_TERMS, Query, Term
 from engram.core.ranking import Candidate
 from engram.core.session import is_manual
 from engram.storage.sqlite import spelling
-
-if TYPE_CHECKING:
-    from apsw import FTS5ExtensionApi
+from engram.storage.sqlite.coverage import Words
 
 # title, content, topic key, derived forms, project token
 WEIGHTS = "5.0, 1.0, 2.0, 0.5, 0.0"
-_TITLE = 0
-_PROJECT_COLUMN = 4
 
 # Scoring looks up every matched row, so a question of common words must not score half the store.
 MAX_POSTINGS = 50_000
@@ -45,11 +41,11 @@ _CANDIDATES = """
      LIMIT :pool
 """
 
-_MATCHED = """
-    SELECT engram_matched(observation_fts) FROM observation_fts WHERE observation_fts MATCH :match AND rowid = :id
+_PLACE = """
+    SELECT created_at, session_id, project, pinned, title, content, topic_key, search_terms
+      FROM observation
+     WHERE id = :id
 """
-
-_PLACE = "SELECT session_id, project, pinned, created_at FROM observation WHERE id = :id"
 
 _AROUND = """
     SELECT (SELECT id FROM observation
@@ -77,7 +73,6 @@ def conditions(filters: Filters, besides: str | None = None) -> tuple[str, dict[
 
 def search(connection: apsw.Connection, query: Query, filters: Filters, *, pool: int) -> Matches:
     """Best rows by the index, with everything that ranking wants to know of them."""
-    _register(connection)
     session = _Search(connection, filters, pool)
     total = int(connection.execute(_ROWS).get)
     terms, counts = session.rarest(query.terms)
@@ -195,51 +190,54 @@ class _Search:
 
     def describe(self, ids: dict[int, float], terms: Sequence[Term], counted: int, exact: set[int]) -> list[Candidate]:
         """Candidates with their matched terms, and the neighbours of the best ones drawn in."""
-        match = " OR ".join(_quoted(term) for term in terms) or '""'
+        words = Words(self._connection, terms)
         # Terms past the counted ones are other spellings of a counted word.
         owner = {term.word: at for at, term in enumerate(terms[:counted])}
         belongs = [at if at < counted else owner.get(term.word, 0) for at, term in enumerate(terms)]
-        places: dict[int, tuple[Any, ...]] = {}
-        around: dict[int, tuple[int | None, int | None]] = {}
-        for rank, id in enumerate(list(ids)):
-            place = next(iter(self._connection.execute(_PLACE, {"id": id})), None)
-            if place is None:
-                continue
-            places[id] = place
-            if is_manual(place[0]):
-                continue
-            around[id] = next(iter(self._connection.execute(_AROUND, {"id": id, "session": place[0], "at": place[3]})))
-            if rank < DRAWN_IN_BY:
-                for near in around[id]:
-                    if near is not None and near not in ids and self._admits(near):
-                        ids[near] = 0.0
-        for id in [id for id in ids if id not in places]:
-            places[id] = next(iter(self._connection.execute(_PLACE, {"id": id})))
-            around[id] = next(
-                iter(self._connection.execute(_AROUND, {"id": id, "session": places[id][0], "at": places[id][3]}))
-            )
         candidates = []
-        for id, place in places.items():
-            anywhere, title = self._matched(match, id)
-            if not anywhere and not ids[id] and id not in exact:
+        for id, (session_id, project, pinned, title, *texts), around in self._places(ids):
+            in_title = words.found(title)
+            matched = in_title | words.found(title, *texts)
+            if not matched and not ids[id] and id not in exact:
                 continue  # a neighbour that has nothing of the question itself
-            before, after = around.get(id, (None, None))
+            before, after = around or (None, None)
             candidates.append(
                 Candidate(
                     id=id,
                     fit=ids[id],
-                    matched=frozenset(belongs[i] for i in anywhere),
-                    in_title=frozenset(belongs[i] for i in title),
-                    session_id=place[0],
-                    in_conversation=id in around,
-                    project=place[1],
-                    pinned=bool(place[2]),
+                    matched=frozenset(belongs[i] for i in matched),
+                    in_title=frozenset(belongs[i] for i in in_title),
+                    session_id=session_id,
+                    in_conversation=around is not None,
+                    project=project,
+                    pinned=bool(pinned),
                     exact=id in exact,
                     before=before,
                     after=after,
                 )
             )
         return candidates
+
+    def _places(
+        self, ids: dict[int, float]
+    ) -> Iterator[tuple[int, tuple[Any, ...], tuple[int | None, int | None] | None]]:
+        """Each row, and in a conversation the ids before and after it. Neighbours of the best are added to `ids`."""
+        waiting = list(ids)
+        for rank, id in enumerate(waiting):
+            row = next(iter(self._connection.execute(_PLACE, {"id": id})), None)
+            if row is None:
+                continue
+            created_at, *place = row
+            if is_manual(place[0]):
+                yield id, tuple(place), None
+                continue
+            around = next(iter(self._connection.execute(_AROUND, {"id": id, "session": place[0], "at": created_at})))
+            if rank < DRAWN_IN_BY:
+                for near in around:
+                    if near is not None and near not in ids and self._admits(near):
+                        ids[near] = 0.0
+                        waiting.append(near)
+            yield id, tuple(place), around
 
     def _admits(self, id: int) -> bool:
         sql, values = conditions(self._filters)
@@ -248,29 +246,6 @@ class _Search:
             {**values, "id": id},
         )
         return next(iter(found), None) is not None
-
-    def _matched(self, match: str, id: int) -> tuple[list[int], list[int]]:
-        row = next(iter(self._connection.execute(_MATCHED, {"match": match, "id": id})), None)
-        if row is None:
-            return [], []
-        anywhere, _, title = row[0].partition("|")
-        return [int(n) for n in anywhere.split()], [int(n) for n in title.split()]
-
-
-def _register(connection: apsw.Connection) -> None:
-    """Give the connection the function that says which terms of a query stand in a row."""
-    connection.register_fts5_function("engram_matched", _which_terms)
-
-
-def _which_terms(api: FTS5ExtensionApi, /, *_: object) -> str:
-    anywhere, title = [], []
-    for number in range(api.phrase_count):
-        columns = api.phrase_columns(number)
-        if any(column != _PROJECT_COLUMN for column in columns):
-            anywhere.append(str(number))
-        if _TITLE in columns:
-            title.append(str(number))
-    return " ".join(anywhere) + "|" + " ".join(title)
 
 
 def _quote(text: str) -> str:
