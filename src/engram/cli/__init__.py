@@ -39,7 +39,7 @@ def main(argv: list[str]) -> int:
             reconfigure(encoding="utf-8", errors="replace")
     if argv and argv[0] in ("--help", "-h", "help") and len(argv) == 1:
         return _print(usage())
-    if argv and argv[0] == "help" and argv[1] in COMMANDS:
+    if argv and argv[0] in ("--help", "-h", "help"):
         argv = [argv[1], "--help"]
     if not argv or argv[0] in ("--json", "--workspace") or argv[0].startswith("--workspace="):
         return _run("status", argv)

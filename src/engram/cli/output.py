@@ -69,6 +69,8 @@ def _write(text: str) -> None:
     try:
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has seen enough (`engram search … | head`). Python would complain once more at exit.
+    except OSError as error:
+        # Python would complain once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):  # then the reader has seen enough (`engram search … | head`)
+            raise EngramError(f"the output cannot be written: {error.strerror}", hint="free some space") from error

@@ -5,7 +5,7 @@ example: engram projects merge my_app my-app
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from engram.cli.output import Result
@@ -29,8 +29,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     alias.add_argument("alias")
     alias.add_argument("target")
     alias.set_defaults(action="alias")
+    # No default, which would undo a --json that stands before the action.
     for one in (listed, current, merge, alias):
-        one.add_argument("--json", action="store_true", help="give the result as JSON")
+        one.add_argument("--json", action="store_true", default=SUPPRESS, help="give the result as JSON")
 
 
 def run(args: Namespace, app: App) -> Result:

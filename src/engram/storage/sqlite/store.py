@@ -143,8 +143,14 @@ class SqliteStore:
             copy.close()
 
     def check(self, *, deep: bool) -> list[Finding]:
-        with self._connection() as connection:
-            return checks.check(connection, self._path, deep=deep)
+        # A connection of its own: the page check of FTS5 goes by what an older connection remembers of the index,
+        # and reports damage where another process has merely written since.
+        with self._connection():
+            fresh = connect(self._path, synchronous=self._synchronous)
+            try:
+                return checks.check(fresh, self._path, deep=deep)
+            finally:
+                fresh.close()
 
     def repair(self) -> list[str]:
         with self._connection() as connection:
