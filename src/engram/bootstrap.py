@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engram.services.context import ContextService
     from engram.services.doctor import Doctor
     from engram.services.observations import Observations
-    from engram.services.projects import Projects
+    from engram.services.projects import Detected, Projects
     from engram.services.search import Search
     from engram.services.sessions import Sessions
     from engram.services.status import Status
@@ -30,8 +30,11 @@ def _now() -> str:
 
 
 def _new_id() -> str:
-    """`obs-` and 32 random hex digits: two machines never make the same one."""
-    return "obs-" + os.urandom(16).hex()
+    """`obs-`, the milliseconds since 1970 and 80 random bits as 32 hex digits.
+
+    Two machines never make the same one; and as they grow with time, new ones stand side by side in the index.
+    """
+    return f"obs-{int(datetime.now(UTC).timestamp() * 1000):012x}{os.urandom(10).hex()}"
 
 
 class App:
@@ -58,17 +61,19 @@ class App:
 
     @cached_property
     def projects(self) -> Projects:
-        from engram.services.projects import Detected, Projects, detect
+        from engram.services.projects import Projects
 
-        def find() -> Detected:
-            return detect(
-                self.workspace,
-                environment=self.settings.project,
-                home=os.path.expanduser("~"),
-                data_folder=self.settings.data_folder,
-            )
+        return Projects(self.store, detect=lambda: self._detect(self.workspace), now=self.now)
 
-        return Projects(self.store, detect=find, now=self.now)
+    def _detect(self, folder: str) -> Detected:
+        from engram.services.projects import detect
+
+        return detect(
+            folder,
+            environment=self.settings.project,
+            home=os.path.expanduser("~"),
+            data_folder=self.settings.data_folder,
+        )
 
     @cached_property
     def sessions(self) -> Sessions:
@@ -118,8 +123,16 @@ class App:
     @cached_property
     def transfer(self) -> Transfer:
         from engram.services.transfer import Transfer
+        from engram.storage.sqlite.foreign import open_foreign
 
-        return Transfer(self.store, self.projects, now=self.now, max_content_bytes=self.settings.max_content_bytes)
+        return Transfer(
+            self.store,
+            self.projects,
+            now=self.now,
+            max_content_bytes=self.settings.max_content_bytes,
+            open_database=open_foreign,
+            detect=self._detect,
+        )
 
     @cached_property
     def doctor(self) -> Doctor:

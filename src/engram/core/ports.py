@@ -56,6 +56,18 @@ class StoredObservation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """Which state of an observation is here, without its text; what the last writer wins by."""
+
+    id: int
+    sync_id: str
+    updated_at: str
+    revision_count: int
+    content_hash: str
+    deleted_at: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """What a check of the store found. `level` is ok, warning or error; `remedy` is the command that mends it."""
 
@@ -75,6 +87,13 @@ class Reader(Protocol):
         """Live rows, in the order of `ids`; those that are gone are left out."""
 
     def observation_by_sync_id(self, sync_id: str) -> Observation | None: ...
+    def revision(self, sync_id: str) -> Revision | None:
+        """The state of the row with this sync id, live or soft-deleted."""
+
+    def topic_holder(self, project: str, scope: str, topic_key: str) -> Revision | None:
+        """The state of the live row that holds a topic key."""
+
+    def has_prompt(self, sync_id: str) -> bool: ...
     def live_topic(self, project: str, scope: str, topic_key: str) -> Observation | None: ...
     def recent_twin(self, draft: Draft, *, since: str) -> Observation | None:
         """Newest live row with the draft's hash, project, scope, type and title, last seen at or after `since`."""
@@ -131,7 +150,13 @@ class Writer(Reader, Protocol):
     def put_observation(self, stored: StoredObservation) -> int:
         """Insert, or replace the row with the same sync id, as it comes from elsewhere."""
 
+    def release_topic(self, id: int) -> None:
+        """The row keeps its text and gives up its topic key."""
+
     def add_session(self, session: Session) -> None: ...
+    def put_session(self, session: Session) -> None:
+        """Insert, or fill what is still blank in the session with the same id, as it comes from elsewhere."""
+
     def fill_session(self, id: str, *, directory: Clean) -> None:
         """Set what is still blank."""
 

@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 
 from engram.core.observation import Draft, Observation, Version
-from engram.core.ports import Counts, Filters, Matches
+from engram.core.ports import Counts, Filters, Matches, Revision
 from engram.core.project import Project, ProjectCount
 from engram.core.query import Query
 from engram.core.session import Prompt, Session, SessionCard
@@ -22,6 +22,13 @@ _OBSERVATION = f"SELECT {rows.OBSERVATION} FROM observation AS o"
 _LIVE_TOPIC = f"""{_OBSERVATION}
      WHERE o.project = :project AND o.scope = :scope AND o.topic_key = :topic_key
        AND o.deleted_at IS NULL
+"""
+
+_REVISION = "SELECT id, sync_id, updated_at, revision_count, content_hash, deleted_at FROM observation"
+
+_TOPIC_HOLDER = f"""{_REVISION}
+     WHERE project = :project AND scope = :scope AND topic_key = :topic_key
+       AND deleted_at IS NULL
 """
 
 # A twin under another topic is no twin: its key must not be lost.
@@ -139,6 +146,17 @@ class SqliteReader:
     def observation_by_sync_id(self, sync_id: str) -> Observation | None:
         row = self._one(f"{_OBSERVATION} WHERE o.sync_id = :sync_id", {"sync_id": sync_id})
         return rows.observation(row) if row else None
+
+    def revision(self, sync_id: str) -> Revision | None:
+        row = self._one(f"{_REVISION} WHERE sync_id = :sync_id", {"sync_id": sync_id})
+        return rows.revision(row) if row else None
+
+    def topic_holder(self, project: str, scope: str, topic_key: str) -> Revision | None:
+        row = self._one(_TOPIC_HOLDER, {"project": project, "scope": scope, "topic_key": topic_key})
+        return rows.revision(row) if row else None
+
+    def has_prompt(self, sync_id: str) -> bool:
+        return self._one("SELECT 1 FROM prompt WHERE sync_id = :sync_id", {"sync_id": sync_id}) is not None
 
     def live_topic(self, project: str, scope: str, topic_key: str) -> Observation | None:
         row = self._one(_LIVE_TOPIC, {"project": project, "scope": scope, "topic_key": topic_key})

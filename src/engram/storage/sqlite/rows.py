@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engram.core.observation import Observation, Version
+from engram.core.ports import Revision
 from engram.core.session import Prompt, Session, SessionCard
 
 OBSERVATION = (
@@ -35,6 +36,17 @@ def observation(row: tuple[Any, ...]) -> Observation:
         updated_at=row[15],
         last_seen_at=row[16],
         deleted_at=row[17],
+    )
+
+
+def revision(row: tuple[Any, ...]) -> Revision:
+    return Revision(
+        id=row[0],
+        sync_id=row[1],
+        updated_at=row[2],
+        revision_count=row[3],
+        content_hash=row[4],
+        deleted_at=row[5],
     )
 
 

@@ -74,6 +74,14 @@ _ADD_SESSION = """
     VALUES (:id, :project, :directory, :started_at, :ended_at, :summary, :started_by)
 """
 
+_PUT_SESSION = """
+    INSERT INTO session (id, project, directory, started_at, ended_at, summary, started_by)
+    VALUES (:id, :project, :directory, :started_at, :ended_at, :summary, :started_by)
+        ON CONFLICT (id) DO UPDATE
+       SET directory = CASE directory WHEN '' THEN excluded.directory ELSE directory END,
+           ended_at = coalesce(ended_at, excluded.ended_at), summary = coalesce(summary, excluded.summary)
+"""
+
 _FILL_SESSION = "UPDATE session SET directory = :directory WHERE id = :id AND directory = ''"
 
 _END_SESSION = """
@@ -202,19 +210,17 @@ class SqliteWriter(SqliteReader):
             )
         return id
 
+    def release_topic(self, id: int) -> None:
+        row = self.observation(id, deleted=True)
+        if row is not None:
+            search_terms = _search_terms(row.title, row.content, None)
+            self._connection.execute(_RELEASE_TOPIC, {"id": id, "search_terms": search_terms})
+
     def add_session(self, session: Session) -> None:
-        self._connection.execute(
-            _ADD_SESSION,
-            {
-                "id": session.id,
-                "project": session.project,
-                "directory": session.directory,
-                "started_at": session.started_at,
-                "ended_at": session.ended_at,
-                "summary": session.summary,
-                "started_by": session.started_by,
-            },
-        )
+        self._connection.execute(_ADD_SESSION, _session_fields(session))
+
+    def put_session(self, session: Session) -> None:
+        self._connection.execute(_PUT_SESSION, _session_fields(session))
 
     def fill_session(self, id: str, *, directory: Clean) -> None:
         self._connection.execute(_FILL_SESSION, {"id": id, "directory": directory})
@@ -268,4 +274,16 @@ def _fields(draft: Draft) -> dict[str, object]:
         "topic_key": draft.topic_key,
         "content_hash": draft.content_hash,
         "search_terms": _search_terms(draft.title, draft.content, draft.topic_key),
+    }
+
+
+def _session_fields(session: Session) -> dict[str, object]:
+    return {
+        "id": session.id,
+        "project": session.project,
+        "directory": session.directory,
+        "started_at": session.started_at,
+        "ended_at": session.ended_at,
+        "summary": session.summary,
+        "started_by": session.started_by,
     }
