@@ -276,3 +276,34 @@ def test_a_writer_that_is_blocked_waits_for_the_other(make_app: Callable[..., Ap
         assert not saved
     thread.join()
     assert len(saved) == 1
+
+
+def test_a_read_only_disk_is_a_sentence(make_app: Callable[..., App], small_disk: Path) -> None:
+    try:
+        app = make_app(ENGRAM_DATA_DIR=str(small_disk / "data"))
+        app.observations.save(title="Auth", content="JWT")
+        app.close()
+        subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+
+        with pytest.raises(StoreUnavailable, match="cannot be"):
+            app.observations.save(title="Feed", content="Join")
+        with pytest.raises(StoreUnavailable, match="cannot be"):
+            make_app(ENGRAM_DATA_DIR=str(small_disk / "data"), process="later").search.find("JWT")
+    finally:
+        subprocess.run(["umount", "-l", str(small_disk)], check=False)
+
+
+def test_a_store_that_others_wrote_to_between_two_checks_is_still_well(make_app: Callable[..., App]) -> None:
+    app = make_app(process="long-running")
+    app.observations.save(title="Auth", content="JWT")
+    code = (
+        "import sys; from engram.bootstrap import open_app; app = open_app()\n"
+        "for n in range(5): app.observations.save(title='Note', content=f'{sys.argv[1]} {n}', topic_key=f'a/{n % 2}')\n"
+        "app.close()"
+    )
+    environment = {**os.environ, "ENGRAM_PROJECT": "shop"}
+    for number in range(4):
+        assert [finding.message for finding in app.store.check(deep=True) if finding.level != "ok"] == []
+        subprocess.run([sys.executable, "-c", code, str(number)], check=True, env=environment, timeout=60)
+
+    assert {finding.level for finding in app.store.check(deep=True)} == {"ok"}
