@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 MAX_LINE = 4 * 1024 * 1024
 
 
-class _Gone(Exception):
-    """A signal asked us to end."""
-
-
 def serve(server: Server, closing: Callable[[], None]) -> NoReturn:
     """Read lines from descriptor 0 and write lines to descriptor 1, then end the process with status 0.
 
@@ -44,21 +40,18 @@ def serve(server: Server, closing: Callable[[], None]) -> NoReturn:
         number = getattr(signal, name, None)
         if number is not None:
             signal.signal(number, _leave)
-    try:
-        for line in _lines(source, peer):
-            peer.receive(line)
-        if peer.close():
-            closing()
-    except _Gone:
-        pass
-    finally:
-        sys.stderr.flush()
+    for line in _lines(source, peer):
+        peer.receive(line)
+    if peer.close():
+        closing()
+    sys.stderr.flush()
     # Not through the interpreter's long goodbye: a call that hangs must not keep the process.
     os._exit(0)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    raise _Gone
+    """A signal asks us to end. What was acknowledged is on the disk; what was not is rolled back when next opened."""
+    os._exit(0)
 
 
 class _Writer:
