@@ -32,7 +32,10 @@ _TOPIC_HOLDER = f"""{_REVISION}
 """
 
 # A twin under another topic is no twin: its key must not be lost.
-_RECENT_TWIN = f"""{_OBSERVATION}
+# The index is named, or the planner walks a busy project's latest rows instead of the few with this hash.
+_BY_HASH = f"{_OBSERVATION} INDEXED BY observation_live_hash"
+
+_RECENT_TWIN = f"""{_BY_HASH}
      WHERE o.content_hash = :content_hash AND o.project = :project AND o.deleted_at IS NULL
        AND o.scope = :scope AND o.type = :type AND o.title = :title
        AND o.last_seen_at >= :since
@@ -41,7 +44,7 @@ _RECENT_TWIN = f"""{_OBSERVATION}
      LIMIT 1
 """
 
-_SAME_CONTENT = f"""{_OBSERVATION}
+_SAME_CONTENT = f"""{_BY_HASH}
      WHERE o.content_hash = :content_hash AND o.project = :project AND o.deleted_at IS NULL
   ORDER BY o.id
      LIMIT 1

@@ -25,10 +25,12 @@ def near(connection: apsw.Connection, word: str) -> tuple[str, ...]:
     first, stem = word[0], _stem(connection, word)
     rows = connection.execute(_VOCABULARY, {"low": first, "high": chr(ord(first) + 1), "most": MAX_LOOKED_AT})
     found = []
+    # An edit changes at most two kinds of letter; a stem has lost up to five more. Cheap, and spares most distances.
+    letters, tolerated = set(word), 2 * allowed + 3
     for term, count in rows:
         # The vocabulary holds stems: `authent` for `authentication`. Compare with the word's stem, and for a slip
         # in its ending (`authenticaiton`) with its beginning.
-        if len(term) > len(word) + allowed or len(term) < 3:
+        if len(term) > len(word) + allowed or len(term) < 3 or len(letters.symmetric_difference(term)) > tolerated:
             continue
         far = min(distance(word, term, allowed), distance(stem, term, allowed))
         if far > allowed and len(word) - len(term) in range(1, 9) and len(term) >= 5:
