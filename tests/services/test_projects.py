@@ -224,8 +224,9 @@ def test_aliases_refuse_what_would_hide_rows(app: App) -> None:
     assert "projects merge" in raised.value.hint
     with pytest.raises(NotFound):
         app.projects.add_alias("x", "unknown")
-    with pytest.raises(InvalidInput):
-        app.projects.add_alias(" ", "shop")
+    for alias in (" ", "\x00", "x" * 201):
+        with pytest.raises(InvalidInput):
+            app.projects.add_alias(alias, "shop")
 
 
 def test_merging_moves_everything_and_the_old_name_keeps_working(app: App) -> None:

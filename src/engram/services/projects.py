@@ -192,16 +192,15 @@ class Projects:
 
     def add_alias(self, alias: str, target: str) -> Project:
         """Let `alias` name `target` from now on. Raises `Conflict` when `alias` is a project with rows."""
+        name = self.for_writing(alias).name
+        key = project_key(name)
         with self._store.write() as tx:
-            key = project_key(clean(alias))
-            if not key:
-                raise InvalidInput("alias: must not be blank")
             new = self._known(tx, target)
             existing = tx.project(key)
             if existing is not None and existing.key == key and key != new.key:
                 raise Conflict(f"`{alias}` is a project of its own", hint=f"engram projects merge '{alias}' '{target}'")
             if key != new.key:
-                tx.alias(key, target=new.key, name=display_name(clean(alias)), at=self._now())
+                tx.alias(key, target=new.key, name=name, at=self._now())
         return new
 
     def _known(self, tx: Reader, name: str) -> Project:

@@ -78,6 +78,8 @@ def _upgrade(path: str, *, synchronous: str, now: str) -> None:
     try:
         found = version_of(connection)
         if found == 0:
+            # Ours from the first byte on: a process that dies before the first step leaves no stranger's file.
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             _prove_sharing(path, connection, synchronous)
         else:
             _keep_copy(connection, path, found, now)
@@ -128,6 +130,7 @@ def _prove_sharing(path: str, connection: apsw.Connection, synchronous: str) -> 
     """Two connections write in turn and see each other: some file systems accept WAL and fail later."""
     other = connect(path, synchronous=synchronous)
     try:
+        connection.execute("DROP TABLE IF EXISTS proof")
         connection.execute("CREATE TABLE proof (n INTEGER)")
         other.execute("INSERT INTO proof VALUES (1)")
         connection.execute("INSERT INTO proof VALUES (2)")

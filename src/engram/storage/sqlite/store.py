@@ -37,7 +37,7 @@ class SqliteStore:
     back when the last connection closes, which would cost a checkpoint per call."""
 
     def __init__(self, path: str, *, synchronous: str = "FULL", now: Callable[[], str] = _utc_now) -> None:
-        self._path = os.path.abspath(path)
+        self._path = os.path.abspath(os.path.expanduser(path))
         self._synchronous = synchronous
         self._now = now
         self._idle: list[apsw.Connection] = []

@@ -120,6 +120,9 @@ _MOVE_ROWS = """
 """
 
 
+_SCRUB_BYTES = 16 * 1024 * 1024
+
+
 def _search_terms(title: str, content: str, topic_key: str | None) -> str:
     return terms.derive(title, content, topic_key or "")
 
@@ -172,8 +175,17 @@ class SqliteWriter(SqliteReader):
         self._connection.pragma("secure_delete", True)
         try:
             self._connection.execute("DELETE FROM observation WHERE id = :id", {"id": id})
+            self._scrub_free_pages()
         finally:
             self._connection.execute("PRAGMA secure_delete = FAST").fetchall()
+
+    def _scrub_free_pages(self) -> None:
+        """Pages that a merge of the index freed earlier may hold words of a row: fill all of them with zeros."""
+        free = self._connection.pragma("freelist_count") * self._connection.pragma("page_size")
+        self._connection.execute("CREATE TABLE scrub (zeros BLOB)")
+        for start in range(0, free, _SCRUB_BYTES):
+            self._connection.execute("INSERT INTO scrub VALUES (zeroblob(?))", (min(_SCRUB_BYTES, free - start),))
+        self._connection.execute("DROP TABLE scrub")
 
     def put_observation(self, stored: StoredObservation) -> int:
         row = stored.observation
