@@ -105,21 +105,11 @@ def _words(text: str) -> tuple[list[str], list[tuple[str, str]]]:
         spaced = spaced.replace(run, " ")
     words: dict[str, None] = {}
     for match in _WORD.finditer(spaced):
-        word = re.sub(r"['’].*$", "", match.group())
-        for part in _humps(word):
-            words[part] = None
+        words[re.sub(r"['’].*$", "", match.group()).lower()] = None
     for alias in terms.sign_aliases(text):
         words.pop(alias[0], None)  # the lone `c` of `C#`
         words[alias] = None
     return list(words), unspaced
-
-
-def _humps(word: str) -> list[str]:
-    """`getUserToken` → get, user, token; any other word is itself, in lower case."""
-    if not _CAMEL.search(word):
-        return [word.lower()]
-    parts, _ = terms.identifier_forms(word)
-    return [part for part in parts if len(part) > 1] or [word.lower()]
 
 
 def _forms(text: str, kept: list[str]) -> dict[str, Term]:
@@ -131,6 +121,10 @@ def _forms(text: str, kept: list[str]) -> dict[str, Term]:
             found.setdefault(joined, Term(joined, joined))
             apart = " ".join(parts)
             found.setdefault(apart, Term(apart, joined))
+            if _CAMEL.search(match.group()):  # other separators give these words anyway
+                for part in parts:
+                    if len(part) > 1 and part not in STOP_WORDS:
+                        found.setdefault(part, Term(part, joined))
     for one, other in pairwise(kept):
         if one.isascii() and other.isascii() and 4 <= len(one + other) <= 40:
             found.setdefault(one + other, Term(one + other, one))

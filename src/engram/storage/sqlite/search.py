@@ -97,7 +97,10 @@ def search(connection: apsw.Connection, query: Query, filters: Filters, *, pool:
     for id in exact:
         ids.setdefault(id, 0.0)
     return Matches(
-        candidates=session.describe(ids, terms, len(counts), exact),
+        # An identifier written apart (`get user token` for `getUserToken`) covers it as well.
+        candidates=session.describe(
+            ids, [*terms, *(form for form in query.forms if " " in form.text)], len(counts), exact
+        ),
         counts=counts,
         total=total,
         spelled=spelled,
@@ -190,10 +193,11 @@ class _Search:
 
     def describe(self, ids: dict[int, float], terms: Sequence[Term], counted: int, exact: set[int]) -> list[Candidate]:
         """Candidates with their matched terms, and the neighbours of the best ones drawn in."""
-        words = Words(self._connection, terms)
         # Terms past the counted ones are other spellings of a counted word.
         owner = {term.word: at for at, term in enumerate(terms[:counted])}
-        belongs = [at if at < counted else owner.get(term.word, 0) for at, term in enumerate(terms)]
+        terms = [term for at, term in enumerate(terms) if at < counted or term.word in owner]
+        belongs = [at if at < counted else owner[term.word] for at, term in enumerate(terms)]
+        words = Words(self._connection, terms)
         candidates = []
         for id, (session_id, project, pinned, title, *texts), around in self._places(ids):
             in_title = words.found(title)
