@@ -31,6 +31,9 @@ COMMANDS = {
 }
 
 
+LONGEST_ECHO = 40
+
+
 def main(argv: list[str]) -> int:
     """Run a command line; returns the exit status."""
     for stream in (sys.stdout, sys.stderr):
@@ -71,7 +74,9 @@ def _unknown(name: str) -> int:
 
     near = get_close_matches(name, COMMANDS, n=1)
     meant = f"; did you mean `{near[0]}`?" if near else ""
-    sys.stderr.write(f"engram: no command `{clean(name)}`{meant}\n  next: engram --help\n")
+    # A long word is no slip of the pen, and may be anything, such as part of a key.
+    shown = f"no command `{clean(name)}`{meant}" if len(name) <= LONGEST_ECHO else "no such command"
+    sys.stderr.write(f"engram: {shown}\n  next: engram --help\n")
     return 2
 
 

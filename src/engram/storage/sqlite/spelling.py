@@ -44,7 +44,7 @@ def near(connection: apsw.Connection, word: str) -> tuple[str, ...]:
 
 def _stem(connection: apsw.Connection, word: str) -> str:
     tokens = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
-    found = tokens(word.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False)
+    found = list(tokens(word.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False))
     return str(found[0]) if len(found) == 1 else word
 
 
