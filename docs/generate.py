@@ -26,8 +26,8 @@ def tools() -> str:
     parts = [
         "# Tools",
         "",
-        'Made from the table that the server offers. Unknown parameters are ignored and named in the answer; `""` means',
-        'not given; whole numbers may come as `12`, `12.0` or `"12"`.',
+        "Made from the table that the server offers. Unknown parameters are ignored and named in the answer. An empty",
+        'text means not given; whole numbers may come as `12`, `12.0` or `"12"`.',
         "",
         "Instructions sent to the client:",
         "",

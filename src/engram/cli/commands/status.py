@@ -9,6 +9,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from engram.cli.output import Result
+from engram.core.text import plural
 
 if TYPE_CHECKING:
     from engram.bootstrap import App
@@ -23,7 +24,7 @@ def run(args: Namespace, app: App) -> Result:
     here = app.projects.current()
     mine = next((project for project in value.projects if project.name.casefold() == here.name.casefold()), None)
     lines = [
-        f"{value.observations:,} observations, {value.sessions:,} sessions, {len(value.projects)} projects"
+        f"{value.observations:,} observations, {value.sessions:,} sessions, {plural(len(value.projects), 'project')}"
         f" in {value.place}",
         f"This folder is project {here.name} (from {here.source}): {mine.observations if mine else 0:,} observations",
     ]
