@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from typing import NoReturn
 
 from engram.errors import InvalidInput
+
+
+_LONG_WORD = re.compile(r"[^\s'\"]{41,}")
 
 
 class Parser(argparse.ArgumentParser):
@@ -23,7 +27,8 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         from engram.core.clean import clean
 
-        raise InvalidInput(clean(message), hint=f"{self.prog} --help")
+        # A long word is no slip of the pen, and may be anything, such as part of a key.
+        raise InvalidInput(_LONG_WORD.sub("…", clean(message)), hint=f"{self.prog} --help")
 
 
 def whole(text: str) -> int:
