@@ -9,7 +9,6 @@ from typing import NoReturn
 
 from engram.errors import InvalidInput
 
-
 _LONG_WORD = re.compile(r"[^\s'\"]{41,}")
 
 
