@@ -10,16 +10,24 @@ from engram.errors import StoreUnavailable
 
 
 def private_folder(path: str) -> None:
-    """Create `path` (and what leads to it) for this user only; an existing one is closed to others."""
+    """Create `path` (and what leads to it) for this user only; an existing one of ours is closed to others.
+
+    A folder in which other things live keeps its mode (`ENGRAM_DATA_DIR=/tmp` must not close /tmp); the files in it
+    are private all the same.
+    """
     try:
         os.makedirs(path, mode=0o700, exist_ok=True)
-        if os.name == "posix" and os.stat(path).st_mode & 0o077:
+        if os.name == "posix" and os.stat(path).st_mode & 0o077 and _is_ours(path):
             os.chmod(path, 0o700)
     except OSError as error:
         raise StoreUnavailable(
             f"{path}: cannot be created or closed to others: {error.strerror}",
             hint="set ENGRAM_DATA_DIR to a folder of your own on a local disk",
         ) from error
+
+
+def _is_ours(folder: str) -> bool:
+    return all(name.startswith("engram") or name == "backups" for name in os.listdir(folder))
 
 
 def private_file(path: str) -> None:

@@ -156,3 +156,19 @@ def test_a_suggestion_never_holds_what_was_private(app: App) -> None:
     key = app.observations.suggest_topic_key(type=None, title="Key <private>hunter2</private> rotated", content=None)
 
     assert "hunter2" not in key
+
+
+def test_two_keys_longer_than_the_limit_stay_two_keys(app: App) -> None:
+    one = app.observations.save(title="one", content="a", topic_key="bug/" + "x" * 200 + "1")
+    other = app.observations.save(title="other", content="b", topic_key="bug/" + "x" * 200 + "2")
+    assert one.topic_key is not None
+    assert len(one.topic_key) == 120
+    assert one.topic_key != other.topic_key
+
+
+def test_a_key_that_was_redacted_is_left_out_and_said(app: App) -> None:
+    one = app.observations.save(title="one", content="a", topic_key="<private>x</private>")
+    other = app.observations.save(title="other", content="b", topic_key="bug/<private>y</private>")
+    assert (one.topic_key, other.topic_key) == (None, None)
+    assert one.id != other.id
+    assert any("topic_key" in notice for notice in one.notices)

@@ -316,3 +316,13 @@ def test_the_mount_nearest_to_the_folder_decides(tmp_path: Path, path: str) -> N
     with pytest.raises(StoreUnavailable):
         prepare(str(spaced / "engram.db"), mounts=table)
     prepare(path, mounts=str(tmp_path / "no such table"))
+
+
+def test_a_folder_in_which_other_things_live_keeps_its_mode(tmp_path: Path) -> None:
+    from engram import files
+
+    shared = tmp_path / "shared"
+    shared.mkdir(mode=0o755)
+    (shared / "somebody-elses.txt").write_text("x")
+    files.private_folder(str(shared))
+    assert shared.stat().st_mode & 0o777 == 0o755

@@ -35,9 +35,19 @@ _WORDS = re.compile(r"[^\W_]+")
 
 
 def normalise_topic_key(key: str) -> str | None:
-    """Trimmed, NFC, lower case, runs of white space as `-`, at most 120 characters; None when blank."""
-    text = re.sub(r"\s+", "-", unicodedata.normalize("NFC", key).strip().lower())
-    return unicodedata.normalize("NFC", text)[:MAX_KEY].strip("-") or None
+    """Trimmed, NFC, lower case, runs of white space as `-`, at most 120 characters; None when there is no key in it.
+
+    A longer key ends in a hash of the whole, so that two never become one. What lost a part to redaction is no key:
+    topics that have nothing in common would share it.
+    """
+    text = unicodedata.normalize("NFC", re.sub(r"\s+", "-", unicodedata.normalize("NFC", key).strip().lower())).strip(
+        "-"
+    )
+    if "[redacted" in text:
+        return None
+    if len(text) > MAX_KEY:
+        text = f"{text[: MAX_KEY - 9]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return text or None
 
 
 def suggest_topic_key(*, kind: str, title: str, content: str) -> str:

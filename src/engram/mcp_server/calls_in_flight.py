@@ -144,7 +144,10 @@ class Call:
         if self.modern:
             if not self.can_elicit():
                 return {"action": "cancel"}
-            return self.require({key: {"method": "elicitation/create", "params": params}}, payload)[key]
+            answers: dict[str, dict[str, Any]] = self.require(
+                {key: {"method": "elicitation/create", "params": params}}, payload
+            )
+            return answers[key]
         if not self.can_elicit():
             return {"action": "cancel"}
         if self.peer.version != "2025-11-25":

@@ -8,12 +8,13 @@ beside. Only light modules here: a host waits for this file to load.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import deque
+from functools import partial
 
 from engram.mcp_server import eras
 from engram.mcp_server.calls_in_flight import Call, InputRequired, Stopped
+from engram.mcp_server.server import Server
 from engram.mcp_server.wire import (
     INTERNAL,
     INVALID_PARAMS,
@@ -26,6 +27,7 @@ from engram.mcp_server.wire import (
     Result,
     Template,
     Tool,
+    encode,
     failure,
     parse,
     success,
@@ -33,86 +35,17 @@ from engram.mcp_server.wire import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import Any
 
     Message = dict[str, Any]
     Send = Callable[[Any], None]
     Job = Callable[[], None]
 
-__all__ = ["Call", "Peer", "Prompt", "Resource", "Result", "Server", "Template", "Tool"]
+__all__ = ["Call", "Peer", "Prompt", "Resource", "Result", "Server", "Template", "Tool", "encode"]
 
 # Results of these may be kept by a client; for how long, in milliseconds.
 _LONG, _NONE = 3_600_000, 0
-
-
-class Server:
-    """What is offered, the same for every client. `root` names the place that dialogs are about."""
-
-    def __init__(
-        self,
-        *,
-        name: str,
-        version: str,
-        instructions: str,
-        tools: Sequence[Tool] = (),
-        resources: Sequence[Resource] = (),
-        templates: Sequence[Template] = (),
-        prompts: Sequence[Prompt] = (),
-        complete: Callable[[Message], list[str]] | None = None,
-        logs: bool = False,
-        root: str = "",
-        report: Callable[[BaseException], None] | None = None,
-        dialog_seconds: float = 60.0,
-    ) -> None:
-        self.info = {"name": name, "version": version}
-        self.instructions = instructions
-        self.tools = {tool.name: tool for tool in tools}
-        self.resources = {resource.uri: resource for resource in resources}
-        self.templates = tuple(templates)
-        self.prompts = {prompt.name: prompt for prompt in prompts}
-        self.complete = complete
-        self.logs = logs
-        self.root = root
-        self.report = report
-        self.dialog_seconds = dialog_seconds
-        self._seal: Any = None
-
-    @property
-    def seal(self) -> Any:
-        """Seals state that a modern client carries for us; the key lives as long as this process."""
-        if self._seal is None:
-            from engram.mcp_server.sealing import Seal
-
-            self._seal = Seal(self.root)
-        return self._seal
-
-    def capabilities(self) -> Message:
-        found: Message = {}
-        if self.tools:
-            found["tools"] = {}
-        if self.resources or self.templates:
-            found["resources"] = {}
-        if self.prompts:
-            found["prompts"] = {}
-        if self.complete is not None:
-            found["completions"] = {}
-        if self.logs:
-            found["logging"] = {}
-        return found
-
-    def tool_list(self) -> Message:
-        return {"tools": [tool.listed() for tool in self.tools.values()]}
-
-    def resource(self, uri: str) -> tuple[Resource | Template, dict[str, str]] | None:
-        """The row that serves `uri`, and the values of its template."""
-        if uri in self.resources:
-            return self.resources[uri], {}
-        for template in self.templates:
-            values = template.match(uri)
-            if values is not None:
-                return template, values
-        return None
 
 
 class Peer:
@@ -205,12 +138,11 @@ class Peer:
 
     def _request(self, id: Any, method: str, params: Message, reply: Send) -> None:
         meta = params.get("_meta")
-        era = eras.of(meta)
-        if era is None:
+        if not isinstance(meta, dict) or not eras.is_modern(meta):
             self._legacy(id, method, params, reply)
             return
         eras.check_modern(meta)
-        modern = {
+        modern: dict[str, Callable[[], Message]] = {
             "server/discover": self._discover,
             "tools/list": lambda: self.server.tool_list() | eras.cached(_LONG),
             "resources/list": lambda: self._resource_list() | eras.cached(_NONE),
@@ -285,14 +217,14 @@ class Peer:
         """Start what takes time; False when there is no such method."""
         call = Call(self, id, method, params, meta, reply)
         if method == "tools/call" and self.server.tools:
-            tool = self.server.tools.get(params.get("name"))  # type: ignore[arg-type]  # anything may be sent
+            tool = self.server.tools.get(str(params.get("name")))
             if tool is None:
                 raise Failure(INVALID_PARAMS, f"no tool {str(params.get('name'))[:100]}")
             arguments = params.get("arguments", {})
             if not isinstance(arguments, dict):
                 raise Failure(INVALID_PARAMS, "arguments must be an object")
             call.prepare()
-            self._start(call, lambda: self._tool(call, tool, arguments), beside=tool.interactive)
+            self._start(call, partial(self._tool, call, tool, arguments), beside=tool.interactive)
         elif method == "resources/read" and self._offers(method):
             uri = params.get("uri")
             found = self.server.resource(uri) if isinstance(uri, str) else None
@@ -303,7 +235,7 @@ class Peer:
             row, values = found
             self._start(call, lambda: self._resource(call, row, str(uri), values))
         elif method == "prompts/get" and self.server.prompts:
-            prompt = self.server.prompts.get(params.get("name"))  # type: ignore[arg-type]
+            prompt = self.server.prompts.get(str(params.get("name")))
             if prompt is None:
                 raise Failure(INVALID_PARAMS, f"no prompt {str(params.get('name'))[:100]}")
             given = params.get("arguments", {})
@@ -311,12 +243,12 @@ class Peer:
             call.prepare()
             self._start(call, lambda: self._finish(call, prompt.run(given, call)), beside=prompt.interactive)
         elif method == "completion/complete" and self.server.complete is not None:
-            values = self.server.complete(params)
-            self._finish(call, {"completion": {"values": values[:100], "total": len(values), "hasMore": False}})
+            proposed = self.server.complete(params)
+            self._finish(call, {"completion": {"values": proposed[:100], "total": len(proposed), "hasMore": False}})
         elif meta is None and method in self.server.tools:
             # A bare call by the tool's name: plain text, through the same gates.
             tool = self.server.tools[method]
-            self._start(call, lambda: self._tool(call, tool, params, bare=True), beside=tool.interactive)
+            self._start(call, partial(self._tool, call, tool, params, bare=True), beside=tool.interactive)
         else:
             return False
         return True
@@ -471,8 +403,3 @@ class _Batch:
             ready = bool(self._replies) and len(self._replies) == self._expected
         if ready:
             self._peer.send(self._replies)
-
-
-def encode(message: Any) -> bytes:
-    """One line of UTF-8, without its end; lone surrogates become question marks."""
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

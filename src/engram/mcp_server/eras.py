@@ -28,11 +28,9 @@ UNSUPPORTED_VERSION = -32022
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 
-def of(meta: Any) -> str | None:
-    """`modern` when the request's `_meta` says so, else None for the handshake's era."""
-    if isinstance(meta, dict) and (VERSION in meta or CAPABILITIES in meta):
-        return "modern"
-    return None
+def is_modern(meta: dict[str, Any]) -> bool:
+    """Whether a request with this `_meta` stands alone; else it belongs to the handshake's era."""
+    return VERSION in meta or CAPABILITIES in meta
 
 
 def check_modern(meta: dict[str, Any]) -> None:

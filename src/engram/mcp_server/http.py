@@ -333,7 +333,7 @@ def _is_modern(request: Request, message: Any) -> bool:
     params = message.get("params") if isinstance(message, dict) else None
     meta = params.get("_meta") if isinstance(params, dict) else None
     header = request.headers.get("mcp-protocol-version")
-    if eras.of(meta) is not None:
+    if isinstance(meta, dict) and eras.is_modern(meta):
         return True
     # A modern header on a body that lacks its version, or a version that nobody knows and no session.
     known = header in eras.LEGACY or header is None
@@ -349,7 +349,7 @@ def _check_headers(request: Request, message: dict[str, Any]) -> None:
     version = meta.get(eras.VERSION) if isinstance(meta, dict) else None
     if "id" not in message:
         return
-    if eras.of(meta) is None:
+    if not isinstance(meta, dict) or not eras.is_modern(meta):
         raise _Refused(400, f"_meta.{eras.VERSION} is required", INVALID_PARAMS, id)
     wanted: list[tuple[str, Any]] = [("mcp-protocol-version", version), ("mcp-method", message.get("method"))]
     named = _NAMED.get(str(message.get("method")))

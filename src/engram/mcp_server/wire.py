@@ -58,6 +58,11 @@ def parse(line: bytes) -> Any:
     return _without_surrogates(message) if "\\u" in text else message
 
 
+def encode(message: Any) -> bytes:
+    """One line of UTF-8, without its end; lone surrogates become question marks."""
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 

@@ -138,7 +138,7 @@ class Observations:
         check_content(told.text, max_bytes=self._max_content_bytes)
         check_type(kind)
         chosen_scope = check_scope(scope) if scope is not None else "project"
-        key = normalise_topic_key(clean(topic_key)) if topic_key is not None else None
+        key, key_notices = _topic(topic_key)
         chosen_session = checked_id(session_id) if session_id is not None else None
         wanted = self._projects.for_writing(project)
         with self._store.write() as tx:
@@ -164,7 +164,7 @@ class Observations:
             row,
             outcome,
             resolved,
-            notices=(*redaction_notice(told_title, told), *notices, *resolved.notices),
+            notices=(*redaction_notice(told_title, told), *key_notices, *notices, *resolved.notices),
             suggestion=suggestion,
         )
 
@@ -228,7 +228,7 @@ class Observations:
         if kind is not None:
             check_type(kind)
         chosen_scope = check_scope(scope) if scope is not None else None
-        key = normalise_topic_key(clean(topic_key)) if topic_key is not None else None
+        key, key_notices = _topic(topic_key)
         wanted = self._projects.for_writing(project) if project is not None else None
         with self._store.write() as tx:
             old = tx.observation(id)
@@ -254,7 +254,7 @@ class Observations:
             key=draft.project, name=owner.name if owner else draft.project, source="observation"
         )
         given = [one for one in (told_title, told) if one is not None]
-        return _saved(row, outcome, resolved, notices=(*redaction_notice(*given), *resolved.notices))
+        return _saved(row, outcome, resolved, notices=(*redaction_notice(*given), *key_notices, *resolved.notices))
 
     def _edit(self, tx: Writer, old: Observation, draft: Draft) -> Outcome:
         new = (draft.title, draft.content, draft.type, draft.project, draft.scope, draft.topic_key)
@@ -392,6 +392,14 @@ def _learning(item: Clean, project: Resolved, source: Clean) -> Draft:
         source=source,
         content_hash=content_hash(item),
     )
+
+
+def _topic(given: str | None) -> tuple[str | None, tuple[str, ...]]:
+    """The key to file under, and a notice when what was given cannot be one."""
+    if given is None or not given.strip():
+        return None, ()
+    key = normalise_topic_key(clean(given))
+    return key, () if key else ("topic_key held private text or nothing that can be kept, and was left out",)
 
 
 def _not_found(id: int) -> NotFound:

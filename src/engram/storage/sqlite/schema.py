@@ -60,7 +60,10 @@ def _is_current(connection: apsw.Connection, path: str) -> bool:
     except apsw.Error as error:
         raise explain(error, path) from error
     if not ours and not empty:
-        raise IntegrityFailed(f"{path}: is a database of another program", hint="set ENGRAM_DATA_DIR to another folder")
+        raise IntegrityFailed(
+            f"{path}: is a database of another program",
+            hint="set ENGRAM_DATA_DIR to another folder; `engram import FILE` reads an engram.db of the Go program",
+        )
     if found > SCHEMA_VERSION:
         raise Unsupported(
             f"{path}: was written by a newer Engram (schema {found}, this one knows {SCHEMA_VERSION}); "
