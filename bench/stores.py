@@ -12,6 +12,10 @@ import apsw
 
 from engram.bootstrap import App
 from engram.core import terms
+from engram.core.clean import Clean
+from engram.core.observation import Draft
+from engram.core.project import Project
+from engram.core.session import Session
 from engram.core.text import content_hash
 from engram.settings import load
 
@@ -92,12 +96,6 @@ def fill(folder: Path, rows: int) -> None:
     app = App(load({"ENGRAM_DATA_DIR": str(folder)}), workspace=str(folder), process="bench")
     bare = Bare(folder / "bare.db", 0)
     made = texts(1)
-    from engram.core.clean import Clean
-
-    from engram.core.observation import Draft
-    from engram.core.project import Project
-    from engram.core.session import Session
-
     done = 0
     at = app.now()
     while done < rows:

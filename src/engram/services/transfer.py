@@ -21,7 +21,7 @@ from engram.services.projects import Detected, Projects
 from engram.services.sources import JsonExport, Row, Source
 
 # A batch is one transaction: what others wait for is a part of a second, and memory stays small.
-BATCH_ROWS = 1_000
+BATCH_ROWS = 5000
 BATCH_CHARACTERS = 8_000_000
 MAX_NOTES = 30
 MAX_FILES = 40
