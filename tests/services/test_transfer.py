@@ -645,7 +645,8 @@ def test_commits_become_observations_once(
     assert row.source == f"git:{id[:12]}"
     assert row.created_at == row.updated_at == "2026-02-01T09:00:00.000Z"
     assert [one for one in everything(app)[0] if one.title != "Later"] == once[0]
-    assert len(everything(app)[1]) == 1
+    assert (first.sessions, second.sessions, first.notes) == (Tally(created=1), Tally(unchanged=1), ())
+    assert [session.directory for session in everything(app)[1]] == [""]
 
 
 def test_odd_commits_come_in_too(app: App, repository: Callable[..., Path]) -> None:

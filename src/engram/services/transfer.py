@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import chain
 from typing import TextIO, TypeVar
 
 from engram import gitio
@@ -20,8 +21,8 @@ from engram.services.merging import Merger, Rehearsal
 from engram.services.projects import Detected, Projects
 from engram.services.sources import JsonExport, Row, Source
 
-# A batch is one transaction: what others wait for is a part of a second, and memory stays small.
-BATCH_ROWS = 5000
+# A batch is one transaction: others wait for about half a second, and memory stays small.
+BATCH_ROWS = 2_500
 BATCH_CHARACTERS = 8_000_000
 MAX_NOTES = 30
 MAX_FILES = 40
@@ -125,14 +126,18 @@ class Transfer:
         detected = project if project is not None else self._detect(folder).name
         name = self._projects.for_writing(detected).name
         arriving = self._intake(name)
-
-        def rows() -> Iterator[Arrived]:
-            for commit in gitio.history(folder, limit=limit):
-                row = arriving.observation(_commit_row(commit, name), f"commit {_short(commit)}", fixed=True)
-                if row is not None:
-                    yield row
-
-        merger = self._merge(arriving, (), rows(), total=limit, dry_run=dry_run, progress=progress)
+        history = gitio.history(folder, limit=limit)
+        newest = next(history, None)
+        commits = history if newest is None else chain((newest,), history)
+        rows = (arriving.observation(_commit_row(one, name), f"commit {_short(one)}", fixed=True) for one in commits)
+        merger = self._merge(
+            arriving,
+            [] if newest is None else [_commit_session(newest, name)],
+            (row for row in rows if row is not None),
+            total=limit,
+            dry_run=dry_run,
+            progress=progress,
+        )
         return _imported(folder, "git", merger, arriving, is_dry_run=dry_run)
 
     def export(
@@ -227,6 +232,16 @@ def _batches(rows: Iterable[_Row]) -> Iterator[list[_Row]]:
         yield batch
 
 
+def _commit_session(newest: gitio.Commit, project: str) -> Row:
+    """Over with its newest commit, and of no folder: nothing that is saved later may end up in it."""
+    at = newest.committed_at
+    return {"id": _git_session(project), "project": project, "started_at": at, "ended_at": at}
+
+
+def _git_session(project: str) -> str:
+    return f"git-import-{project}"
+
+
 def _commit_row(commit: gitio.Commit, project: str) -> Row:
     files = ", ".join(commit.files[:MAX_FILES])
     if len(commit.files) > MAX_FILES:
@@ -235,7 +250,7 @@ def _commit_row(commit: gitio.Commit, project: str) -> Row:
     parts = [commit.body.strip(), f"Files: {files}" if files else ""]
     return {
         "sync_id": "obs-" + hashlib.sha256(f"git commit {commit.id}".encode()).hexdigest()[:32],
-        "session_id": f"git-import-{project}",
+        "session_id": _git_session(project),
         "type": COMMIT,
         "title": subject or f"(no subject) {_short(commit)}",
         "content": "\n\n".join(part for part in parts if part) or subject or f"(empty commit) {commit.id}",
