@@ -11,7 +11,8 @@ from engram.errors import NotFound, Unsupported
 
 # Variables that would make git speak of another repository than the folder's.
 _FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE")
-_RECORD, _UNIT = "\x1e", "\x1f"
+# NUL cannot stand in a commit message or a path.
+_RECORD, _UNIT = "\0\0", "\0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +73,13 @@ def history(folder: str, *, limit: int | None = None) -> Iterator[Commit]:
     """
     if repository(folder) is None:
         raise NotFound(f"{folder}: no git repository here", hint="give the folder of a repository")
-    form = f"--format={_RECORD}%H{_UNIT}%an{_UNIT}%cI{_UNIT}%s{_UNIT}%b{_UNIT}"
+    form = "--format=%x00%x00%H%x00%an%x00%cI%x00%s%x00%b%x00"
     command = [
         "git",
         "-C",
         folder,
+        "-c",
+        "core.quotePath=false",
         "log",
         "--no-merges",
         "--name-only",
@@ -112,7 +115,7 @@ def _commits(stream: Iterator[bytes]) -> Iterator[Commit]:
         if text.startswith(_RECORD):
             if block:
                 yield _commit("".join(block))
-            block = [text[1:]]
+            block = [text[len(_RECORD) :]]
         elif block:
             block.append(text)
     if block:
@@ -122,7 +125,7 @@ def _commits(stream: Iterator[bytes]) -> Iterator[Commit]:
 def _commit(block: str) -> Commit:
     id, author, at, subject, body, names = block.split(_UNIT, 5)
     files = tuple(name for name in names.splitlines() if name.strip())
-    return Commit(id=id, author=author, committed_at=at, subject=subject, body=body.strip(), files=files)
+    return Commit(id=id, author=author, committed_at=at, subject=subject, body=body.strip(" \t\n"), files=files)
 
 
 def _run(folder: str, *arguments: str) -> str:

@@ -264,7 +264,8 @@ def test_recent_is_by_last_activity_with_a_total_order(store: Store) -> None:
 def test_the_open_session_is_of_this_process_first_then_of_this_directory(store: Store) -> None:
     with store.write() as tx:
         tx.add_session(session("a", started=1, by="p1"))
-        tx.add_session(session("b", started=2, directory="/w"))
+        tx.add_session(session("b", started=2, directory="/w", by="p9"))
+        tx.add_session(session("imported", started=3, directory="/w"))
         tx.add_session(session("manual-save-shop", started=3, by="p1"))
         tx.add_session(session("c", started=4))
 
@@ -282,8 +283,8 @@ def test_the_open_session_is_of_this_process_first_then_of_this_directory(store:
 
 def test_a_session_ends_once_and_keeps_its_summary(store: Store) -> None:
     with store.write() as tx:
-        tx.fill_session("s", directory=clean("/w"))
-        tx.fill_session("s", directory=clean("/x"))
+        tx.resume_session("s", directory=clean("/w"), started_by="process-2")
+        tx.resume_session("s", directory=clean("/x"), started_by="process-2")
         tx.end_session("s", at=at(1), summary=clean("done"))
         tx.end_session("s", at=at(2), summary=None)
         found = tx.session("s")

@@ -36,7 +36,7 @@ def packages(name: str, *wanted: str) -> Path:
         npm = shutil.which("npm")
         command = [npm] if npm else [node(), str(Path(node()).parents[1] / "lib/node_modules/npm/bin/npm-cli.js")]
         done = subprocess.run(
-            [*command, "install", "--silent", "--no-fund", "--no-audit", "--prefix", str(folder), *wanted],
+            [*command, "install", "--loglevel=error", "--no-fund", "--no-audit", "--prefix", str(folder), *wanted],
             capture_output=True,
             text=True,
             timeout=600,

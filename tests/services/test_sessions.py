@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from engram.bootstrap import App
+from engram.core.clean import clean
 from engram.errors import InvalidInput, NotFound
 from tests.conftest import Clock
 
@@ -149,3 +150,20 @@ def test_sessions_are_listed_by_last_activity(app: App, clock: Clock) -> None:
     assert [card.id for card in app.sessions.recent(project="shop", limit=5)] == ["one", "two"]
     assert [card.observations for card in app.sessions.recent(project="shop", limit=5)] == [1, 0]
     assert [card.id for card in app.sessions.recent(project="SHOP", limit=1)] == ["one"]
+
+
+def test_an_imported_session_that_never_ended_does_not_draw_saves_to_itself(make_app: Callable[..., App]) -> None:
+    app = make_app()
+    old = app.observations.save(title="x", content="y", session_id="old")
+    with app.store.write() as tx:
+        tx.resume_session("old", directory=clean(app.workspace), started_by="")
+    later = make_app(process="process-2").observations.save(title="z", content="w")
+    assert old.session_id == "old"
+    assert later.session_id == "manual-save-shop"
+
+
+def test_a_known_session_that_is_started_again_goes_on_in_this_process(make_app: Callable[..., App]) -> None:
+    make_app().sessions.start("monday", project="shop")
+    other = make_app(process="process-2")
+    other.sessions.start("monday", project="shop")
+    assert other.observations.save(title="z", content="w").session_id == "monday"

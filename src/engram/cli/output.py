@@ -27,9 +27,9 @@ class Result:
 def show(result: Result, *, as_json: bool) -> int:
     """Print a result; returns its exit status. A closed pipe is a normal end."""
     if as_json:
-        _write(_envelope(ok=result.status == 0, data=_plain(result.data), diagnostics=result.diagnostics))
+        write(_envelope(ok=result.status == 0, data=_plain(result.data), diagnostics=result.diagnostics))
     elif result.text:
-        _write(result.text)
+        write(result.text)
     return result.status
 
 
@@ -42,7 +42,7 @@ def show_error(error: EngramError, *, as_json: bool) -> int:
         finding = {"id": error.code, "severity": "error", "message": message}
         if hint:
             finding["remediation"] = hint
-        _write(_envelope(ok=False, data=None, diagnostics=[finding]))
+        write(_envelope(ok=False, data=None, diagnostics=[finding]))
     sys.stderr.write(f"engram: {message}\n")
     if hint:
         sys.stderr.write(f"  next: {hint}\n")
@@ -65,7 +65,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _write(text: str) -> None:
+def write(text: str) -> None:
     try:
         sys.stdout.write(text + "\n")
         sys.stdout.flush()

@@ -7,6 +7,7 @@ import re
 import sys
 from typing import NoReturn
 
+from engram.cli.output import write
 from engram.errors import InvalidInput
 
 _LONG_WORD = re.compile(r"[^\s'\"]{41,}")
@@ -22,6 +23,9 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+
+    def print_help(self, file: object = None) -> None:
+        write(self.format_help().rstrip())
 
     def error(self, message: str) -> NoReturn:
         from engram.core.clean import clean

@@ -157,8 +157,8 @@ class Writer(Reader, Protocol):
     def put_session(self, session: Session) -> None:
         """Insert, or fill what is still blank in the session with the same id, as it comes from elsewhere."""
 
-    def fill_session(self, id: str, *, directory: Clean) -> None:
-        """Set what is still blank."""
+    def resume_session(self, id: str, *, directory: Clean, started_by: str) -> None:
+        """It goes on in this process; a directory that is blank is filled."""
 
     def end_session(self, id: str, *, at: str, summary: Clean | None) -> None:
         """The first end time stays; a summary is replaced, never erased."""

@@ -221,20 +221,20 @@ def _compiled(source: str) -> re.Pattern[str]:
     return re.compile(source)
 
 
-# Kind, literals, expression; split once, at the first scan.
 @cache
-def _formats() -> tuple[tuple[str, tuple[str, ...], str], ...]:
-    return tuple((kind, tuple(literals.split()), source) for kind, literals, source in _FORMATS)
+def _by_literal() -> tuple[tuple[str, str, str], ...]:
+    """(literal, kind, expression), one for each literal."""
+    return tuple((literal, kind, source) for kind, literals, source in _FORMATS for literal in literals.split())
 
 
 def _format_spans(text: str) -> Iterator[_Span]:
-    for kind, literals, source in _formats():
-        if any(literal in text for literal in literals):
-            pattern = _compiled(source)
-            group = "s" if pattern.groupindex else 0
-            for match in pattern.finditer(text):
-                if not _is_sample(match.group(group)):
-                    yield match.start(group), match.end(group), kind
+    # One pass over the literals decides which expressions are worth trying: mostly none.
+    for kind, source in dict.fromkeys((kind, source) for literal, kind, source in _by_literal() if literal in text):
+        pattern = _compiled(source)
+        group = "s" if pattern.groupindex else 0
+        for match in pattern.finditer(text):
+            if not _is_sample(match.group(group)):
+                yield match.start(group), match.end(group), kind
 
 
 _THREE_PARTS = re.compile(

@@ -66,8 +66,10 @@ def derive(*texts: str) -> str:
     for raw in texts:
         text = clean_for_search(raw)
         if _WORTH_A_LOOK.search(text):
-            for match in _IDENTIFIER.finditer(text):
-                _add_identifier(match.group(), seen)
+            for word in _IDENTIFIER.findall(text):
+                # A plain word has nothing to split; asked first, as most words are plain.
+                if not word.isalpha() or not word[1:].islower():
+                    _add_identifier(word, seen)
         for alias in sign_aliases(text):
             seen[alias] = None
         if not text.isascii():

@@ -72,8 +72,7 @@ class Sessions:
         with self._store.write() as tx:
             known = tx.session(session_id)
             if known is not None:
-                if place:
-                    tx.fill_session(session_id, directory=place)
+                tx.resume_session(session_id, directory=place, started_by=self._process)
                 owner = tx.project(known.project)
                 asked = self._projects.for_reading(tx, wanted.name)
                 notices = (

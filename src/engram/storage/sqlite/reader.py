@@ -73,9 +73,9 @@ _SESSION = "SELECT id, project, directory, started_at, ended_at, summary, starte
 
 _OPEN_SESSION = f"""{_SESSION}
      WHERE project = :project AND ended_at IS NULL
-       AND ((:started_by <> '' AND started_by = :started_by) OR (:directory <> '' AND directory = :directory))
-       AND id NOT LIKE 'manual-save-%'
-  ORDER BY (started_by <> '' AND started_by = :started_by) DESC, started_at DESC, id DESC
+       AND started_by <> '' AND id NOT LIKE 'manual-save-%'  -- imported or for loose saves: nobody's running session
+       AND (started_by = :started_by OR (:directory <> '' AND directory = :directory))
+  ORDER BY started_by = :started_by DESC, started_at DESC, id DESC
      LIMIT 1
 """
 

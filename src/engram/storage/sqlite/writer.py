@@ -82,7 +82,11 @@ _PUT_SESSION = """
            ended_at = coalesce(ended_at, excluded.ended_at), summary = coalesce(summary, excluded.summary)
 """
 
-_FILL_SESSION = "UPDATE session SET directory = :directory WHERE id = :id AND directory = ''"
+_RESUME_SESSION = """
+    UPDATE session
+       SET directory = CASE directory WHEN '' THEN :directory ELSE directory END, started_by = :started_by
+     WHERE id = :id
+"""
 
 _END_SESSION = """
     UPDATE session
@@ -240,8 +244,8 @@ class SqliteWriter(SqliteReader):
     def put_session(self, session: Session) -> None:
         self._connection.execute(_PUT_SESSION, _session_fields(session))
 
-    def fill_session(self, id: str, *, directory: Clean) -> None:
-        self._connection.execute(_FILL_SESSION, {"id": id, "directory": directory})
+    def resume_session(self, id: str, *, directory: Clean, started_by: str) -> None:
+        self._connection.execute(_RESUME_SESSION, {"id": id, "directory": directory, "started_by": started_by})
 
     def end_session(self, id: str, *, at: str, summary: Clean | None) -> None:
         self._connection.execute(_END_SESSION, {"id": id, "at": at, "summary": summary})
