@@ -9,7 +9,7 @@ beside. Only light modules here: a host waits for this file to load.
 from __future__ import annotations
 
 import threading
-from collections import deque
+from _queue import SimpleQueue
 from functools import partial
 
 from engram.mcp_server import eras
@@ -59,13 +59,12 @@ class Peer:
         self.client_info: Message = {}
         self.log_level = "debug"
         self._lock = threading.Condition()
-        self._queue: deque[tuple[Call, Job]] = deque()
+        self._queue: SimpleQueue[tuple[Call, Job] | None] = SimpleQueue()
         self._worker: threading.Thread | None = None
         self._running: dict[Any, Call] = {}
         self._asked: dict[str, Call] = {}
         self._count = 0
         self._done = 0
-        self._retired = False
 
     # -- messages in ---------------------------------------------------------------------------------------------
 
@@ -257,24 +256,18 @@ class Peer:
         with self._lock:
             self._running[call.id] = call
             self._count += 1
-            if not beside:
-                self._queue.append((call, job))
-                if self._worker is None:
-                    self._worker = threading.Thread(target=self._work, name="engram-calls", daemon=True)
-                    self._worker.start()
-                self._lock.notify_all()
         if beside:
             threading.Thread(target=self._perform, args=(call, job), name="engram-dialog", daemon=True).start()
+            return
+        with self._lock:
+            self._queue.put((call, job))
+            if self._worker is None:
+                self._worker = threading.Thread(target=self._work, name="engram-calls", daemon=True)
+                self._worker.start()
 
     def _work(self) -> None:
-        while True:
-            with self._lock:
-                while not self._queue:
-                    if self._retired:
-                        return
-                    self._lock.wait()
-                call, job = self._queue.popleft()
-            self._perform(call, job)
+        while (waiting := self._queue.get()) is not None:
+            self._perform(*waiting)
 
     def _perform(self, call: Call, job: Job) -> None:
         try:
@@ -365,11 +358,10 @@ class Peer:
 
     def retire(self) -> None:
         """No more messages come: the thread ends with the last accepted call, dialogs end now."""
+        self._queue.put(None)
         with self._lock:
-            self._retired = True
             asked = list(self._asked.values())
             self._asked.clear()
-            self._lock.notify_all()
         for call in asked:
             call.cancel()
 

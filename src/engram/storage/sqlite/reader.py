@@ -94,11 +94,9 @@ _SESSION_CARDS = """
 
 _PROMPT = "SELECT id, sync_id, session_id, project, content, created_at FROM prompt"
 
-_PROJECT = """
-    SELECT key, name FROM project WHERE key = :key
-     UNION ALL
+_PROJECT = "SELECT key, name FROM project WHERE key = :key"
+_PROJECT_BY_ALIAS = """
     SELECT p.key, p.name FROM project_alias AS a JOIN project AS p ON p.key = a.project WHERE a.alias = :key
-     LIMIT 1
 """
 
 _PROJECTS = """
@@ -240,7 +238,7 @@ class SqliteReader:
         return [rows.prompt(row) for row in self._all(sql, values)]
 
     def project(self, key: str) -> Project | None:
-        row = self._one(_PROJECT, {"key": key})
+        row = self._one(_PROJECT, {"key": key}) or self._one(_PROJECT_BY_ALIAS, {"key": key})
         return Project(key=row[0], name=row[1]) if row else None
 
     def projects(self) -> list[ProjectCount]:
