@@ -47,7 +47,7 @@ def main() -> int:
     for rows in (int(count) for count in args.rows.split(",")):
         with tempfile.TemporaryDirectory() as folder:
             stores.fill(Path(folder), rows)
-            save(table, folder, rows, 60 if args.quick else 300)
+            save(table, folder, rows, 60 if args.quick else 600)
             search(table, folder, rows, 40 if args.quick else 120)
     table.show()
     if args.json:

@@ -11,7 +11,8 @@ from classifinder_engine import PATTERN_REGISTRY
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engram.core.secrets import _LIBRARY, Finding, find_secrets
+from engram.core.secret_formats import _LIBRARY
+from engram.core.secrets import Finding, find_secrets
 from tests.core.corpus import INNOCENTS, SECRETS, canary_values
 
 
