@@ -18,13 +18,14 @@ APPLICATION_ID = 0x454E4752  # "ENGR"
 WRITE_PATIENCE = 30.0  # seconds until a writer gives up
 OLDEST_SQLITE = 3051003  # before 3.51.3 two WAL connections could lose a commit while one checkpointed
 
+# No memory map: it gains nothing here, and a file cut short by somebody else would kill the process.
 _PRAGMAS = """
     PRAGMA journal_mode = WAL;
     PRAGMA foreign_keys = ON;
     PRAGMA trusted_schema = OFF;
     PRAGMA secure_delete = FAST;
     PRAGMA cache_size = -16384;
-    PRAGMA mmap_size = 268435456;
+    PRAGMA mmap_size = 0;
     PRAGMA journal_size_limit = 67108864;
     PRAGMA temp_store = MEMORY;
 """

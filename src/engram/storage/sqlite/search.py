@@ -78,7 +78,8 @@ def search(connection: apsw.Connection, query: Query, filters: Filters, *, pool:
     terms, counts = session.rarest(query.terms)
     # A pair that stands nowhere is a pair across two words, not a slip of the pen.
     missing = [term for term, count in zip(terms, counts, strict=True) if not count and term.text == term.word]
-    ids = session.candidates(session.admitted(terms, counts, total), query.forms, query.phrases)
+    admitted, spent = session.admitted(terms, counts, total)
+    ids = session.candidates(admitted, session.admitted_forms(query.forms, spent, total), query.phrases)
     spelled: dict[str, tuple[str, ...]] = {}
     prefixed = False
     if len(ids) < TOO_FEW:
@@ -125,32 +126,46 @@ class _Search:
 
     def rarest(self, terms: Sequence[Term]) -> tuple[list[Term], list[int]]:
         """The rarest terms up to the limit, in the order given, and in how many rows each stands."""
-        counted = [
-            (
-                int(self._connection.execute(_COUNT, {"match": _quoted(term), "most": MAX_POSTINGS + 1}).get),
-                at,
-                term,
-            )
-            for at, term in enumerate(terms)
-        ]
+        counted = [(self._count(term), at, term) for at, term in enumerate(terms)]
         # Terms that stand nowhere come last: they would push out those that find something.
         kept = sorted(counted, key=lambda row: (row[0] == 0, row[0], row[1]))[:MAX_TERMS]
         kept.sort(key=lambda row: row[1])
         return [term for _, _, term in kept], [count for count, _, _ in kept]
 
-    def admitted(self, terms: Sequence[Term], counts: Sequence[int], total: int) -> list[Term]:
-        """The rarest terms until they stand in `MAX_POSTINGS` rows together, at least `MIN_TERMS`."""
+    def _count(self, term: Term) -> int:
+        """In how many rows `term` stands, counted no further than past the limit."""
+        return int(self._connection.execute(_COUNT, {"match": _quoted(term), "most": MAX_POSTINGS + 1}).get)
+
+    def admitted(self, terms: Sequence[Term], counts: Sequence[int], total: int) -> tuple[list[Term], int]:
+        """The rarest terms until they stand in `MAX_POSTINGS` rows together, at least `MIN_TERMS`; and in how many
+        rows they do."""
         by_count = sorted(zip(counts, range(len(terms)), terms, strict=True), key=lambda row: row[:2])
-        found = [(count, term) for count, _, term in by_count if count]
-        if total <= SMALL:
-            return [term for _, term in found]
         chosen: list[Term] = []
         spent = 0
-        for count, term in found:
-            if len(chosen) >= MIN_TERMS and spent + count > MAX_POSTINGS:
+        for count, _, term in by_count:
+            if not count:
+                continue
+            if total > SMALL and len(chosen) >= MIN_TERMS and spent + count > MAX_POSTINGS:
                 break
             chosen.append(term)
             spent += count
+        return chosen, spent
+
+    def admitted_forms(self, forms: Sequence[Term], spent: int, total: int) -> list[Term]:
+        """Other spellings, the rarest first, as long as there is room: `get` and `id` out of `getUserId` may stand in
+        every row. A tenth of the limit is always theirs."""
+        if total <= SMALL:
+            return list(forms)
+        room = max(MAX_POSTINGS - spent, MAX_POSTINGS // 10)
+        chosen: list[Term] = []
+        for count, _, form in sorted(
+            ((self._count(form), at, form) for at, form in enumerate(forms)), key=lambda row: row[:2]
+        ):
+            room -= count
+            if room < 0:
+                break
+            if count:
+                chosen.append(form)
         return chosen
 
     def candidates(self, terms: Sequence[Term], forms: Sequence[Term], phrases: Sequence[str]) -> dict[int, float]:
