@@ -326,3 +326,25 @@ def test_a_folder_in_which_other_things_live_keeps_its_mode(tmp_path: Path) -> N
     (shared / "somebody-elses.txt").write_text("x")
     files.private_folder(str(shared))
     assert shared.stat().st_mode & 0o777 == 0o755
+
+
+def test_the_folder_of_another_programs_database_keeps_its_mode(tmp_path: Path) -> None:
+    folder = tmp_path / "theirs"
+    folder.mkdir(mode=0o755)
+    other = apsw.Connection(str(folder / "engram.db"))
+    other.execute("CREATE TABLE sessions (id TEXT)")
+    other.close()
+    with pytest.raises(IntegrityFailed, match="another program"), SqliteStore(str(folder / "engram.db")).read():
+        pass
+    assert folder.stat().st_mode & 0o777 == 0o755
+    assert sorted(path.name for path in folder.iterdir()) == ["engram.db"]
+
+
+def test_a_network_share_is_refused_before_a_folder_is_made_on_it(tmp_path: Path) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"server:/x {tmp_path / 'share'} nfs4 rw 0 0\n")
+    (tmp_path / "share").mkdir()
+    path = tmp_path / "share" / "engram" / "engram.db"
+    with pytest.raises(StoreUnavailable, match="nfs4"):
+        schema.prepare(str(path), synchronous="FULL", now="2026-03-02T09:00:00.000Z", mounts=str(mounts))
+    assert not path.parent.exists()

@@ -29,9 +29,11 @@ def prepare(path: str, *, synchronous: str, now: str, mounts: str = filesystem.M
     folder = os.path.dirname(path)
     if os.path.isdir(folder) and not os.access(folder, os.W_OK) and not os.path.exists(path):
         raise StoreUnavailable(f"{folder}: cannot be written", hint="check permissions, or set ENGRAM_DATA_DIR")
-    files.private_folder(folder)
+    # Refusals first: what is not ours, or not to be used, keeps even its mode.
     filesystem.refuse_network(folder, mounts)
-    if os.path.exists(path) and os.path.getsize(path) > 0 and _looked_at(path):
+    current = os.path.exists(path) and os.path.getsize(path) > 0 and _looked_at(path)
+    files.private_folder(folder)
+    if current:
         return
     try:
         with files.locked(path + ".lock"):
