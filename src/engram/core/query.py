@@ -14,6 +14,8 @@ MAX_CHARACTERS = 4000
 MAX_TERMS = 48
 # Words read before the rarest 48 are chosen; bounds the counting.
 MAX_WORDS_READ = 160
+# An identifier with at most so many other words beside it is what the question is about.
+MAX_WORDS_BESIDE = 2
 
 # Function words and question words of English, and the commonest of Spanish. They are dropped from a query when
 # something else remains; the index keeps them.
@@ -91,7 +93,7 @@ def parse(text: str) -> Query:
         terms=tuple(found.values()),
         forms=tuple(forms.values())[:MAX_TERMS],
         phrases=tuple(dict.fromkeys(f"{one} {other}" for one, other in pairwise(kept)))[:24],
-        exact=_exact(cleaned),
+        exact=_exact(cleaned, kept),
         ids=tuple(dict.fromkeys(int(a or b) for a, b in _ID.findall(cleaned)))[:10],
         topic_key=_topic_key(cleaned),
     )
@@ -131,12 +133,23 @@ def _forms(text: str, kept: list[str]) -> dict[str, Term]:
     return found
 
 
-def _exact(text: str) -> tuple[str, ...]:
-    """Quoted phrases and identifiers: a row that has one literally goes first."""
-    phrases = [a or b for a, b in _QUOTED.findall(text)]
-    phrases += [match.group() for match in _CODE.finditer(text) if len(match.group()) >= 4]
-    spaced = (" ".join(_WORD.findall(phrase.lower().replace("_", " "))) for phrase in phrases)
-    return tuple(dict.fromkeys(phrase for phrase in spaced if phrase))[:8]
+def _exact(text: str, kept: list[str]) -> tuple[str, ...]:
+    """Quoted phrases and identifiers that are the question: a row that has one literally goes first.
+
+    In a longer question an identifier is one word among others; putting its rows first lost 1 point of H@1 on
+    commit messages.
+    """
+    phrases = [_spaced(a or b) for a, b in _QUOTED.findall(text)]
+    identifiers = [_spaced(match.group()) for match in _CODE.finditer(text) if len(match.group()) >= 4]
+    inside = {word for identifier in identifiers for word in identifier.split()}
+    if sum(word not in inside for word in kept) <= MAX_WORDS_BESIDE:
+        phrases += identifiers
+    return tuple(dict.fromkeys(phrase for phrase in phrases if phrase))[:8]
+
+
+def _spaced(text: str) -> str:
+    """The words of a phrase or an identifier, as they stand side by side in the index."""
+    return " ".join(_WORD.findall(text.lower().replace("_", " ")))
 
 
 def _topic_key(text: str) -> str | None:

@@ -202,8 +202,7 @@ class _Search:
             )
             found.update(row[0] for row in by_topic)
         for phrase in query.exact:
-            if len(phrase.split()) > 1:
-                found.update(self._run(_quote(phrase)))
+            found.update(self._run(_quote(phrase)))
         return found
 
     def describe(self, ids: dict[int, float], terms: Sequence[Term], counted: int, exact: set[int]) -> list[Candidate]:
