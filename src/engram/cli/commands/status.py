@@ -24,9 +24,9 @@ def run(args: Namespace, app: App) -> Result:
     here = app.projects.current()
     mine = next((project for project in value.projects if project.name.casefold() == here.name.casefold()), None)
     lines = [
-        f"{value.observations:,} observations, {value.sessions:,} sessions, {plural(len(value.projects), 'project')}"
+        f"{plural(value.observations, 'observation')}, {plural(value.sessions, 'session')}, {plural(len(value.projects), 'project')}"
         f" in {value.place}",
-        f"This folder is project {here.name} (from {here.source}): {mine.observations if mine else 0:,} observations",
+        f"This folder is project {here.name} (from {here.source}): {plural(mine.observations if mine else 0, 'observation')}",
     ]
     if not value.observations:
         step = "engram demo shows how it works; engram import --git . fills the store from this repository's history"
