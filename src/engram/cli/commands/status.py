@@ -23,10 +23,15 @@ def run(args: Namespace, app: App) -> Result:
     value = app.status.stats()
     here = app.projects.current()
     mine = next((project for project in value.projects if project.name.casefold() == here.name.casefold()), None)
+    here_too = plural(mine.observations if mine else 0, "observation")
+    totals = (
+        plural(value.observations, "observation"),
+        plural(value.sessions, "session"),
+        plural(len(value.projects), "project"),
+    )
     lines = [
-        f"{plural(value.observations, 'observation')}, {plural(value.sessions, 'session')}, {plural(len(value.projects), 'project')}"
-        f" in {value.place}",
-        f"This folder is project {here.name} (from {here.source}): {plural(mine.observations if mine else 0, 'observation')}",
+        f"{', '.join(totals)} in {value.place}",
+        f"This folder is project {here.name} (from {here.source}): {here_too}",
     ]
     if not value.observations:
         step = "engram demo shows how it works; engram import --git . fills the store from this repository's history"
