@@ -360,6 +360,7 @@ def build() -> Server:
         prompts=PROMPTS,
         complete=lambda params: [],
         logs=True,
+        subscriptions=True,
         dialog_seconds=10.0,
     )
 

@@ -58,8 +58,8 @@ def test_every_scored_server_scenario_passes(address: str, requirements: str) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18"])
-def test_the_active_suite_passes_for_earlier_versions(address: str, version: str) -> None:
+@pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"])
+def test_the_active_suite_passes_for_every_version_it_offers(address: str, version: str) -> None:
     judge("0.2.0-alpha.12", address, "--suite", "active", "--spec-version", version)
 
 

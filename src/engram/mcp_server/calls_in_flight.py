@@ -48,6 +48,7 @@ class Call:
         # Notices and requests that belong to this call; a transport may give them a stream of their own.
         self.notify: Callable[[Any], None] = getattr(reply, "notify", peer.send)
         self._reply = reply
+        self._is_answered = False
         self._changed = threading.Condition()
         self._cancelled = False
         self._answer: dict[str, Any] | None = None
@@ -121,6 +122,13 @@ class Call:
         """Answer, unless the client has said that it does not wait any more."""
         if not self._cancelled:
             self._reply(message)
+            self._is_answered = True
+
+    def end(self) -> None:
+        """Nothing more comes. An attribute `dropped` of `reply` hears of a call that ends without an answer."""
+        dropped = getattr(self._reply, "dropped", None)
+        if dropped is not None and not self._is_answered:
+            dropped()
 
     # -- dialogs -------------------------------------------------------------------------------------------------
 
@@ -188,16 +196,15 @@ class Call:
     def require(self, requests: dict[str, Any], payload: Any = None) -> dict[str, Any]:
         """Answers to `requests` (key → method and params) from a modern client.
 
-        All there with a verified state: returned. Else the call ends with `input_required`; missing ones are asked
-        for again, other keys ignored.
+        All there with a verified state: returned. Else the call ends with `input_required` and all are asked for
+        again, since a retry carries only the answers to its own round; other keys are ignored.
         """
         given = {key: self._responses[key] for key in requests if isinstance(self._responses.get(key), dict)}
         if len(given) == len(requests):
             return given
-        missing = {key: request for key, request in requests.items() if key not in given}
-        self._refuse_undeclared(missing)
+        self._refuse_undeclared(requests)
         state = self.peer.server.seal.close(self.method, self.params, payload)
-        raise InputRequired({"resultType": "input_required", "inputRequests": missing, "requestState": state})
+        raise InputRequired({"resultType": "input_required", "inputRequests": requests, "requestState": state})
 
     def require_retry(self, payload: Any) -> None:
         """End a modern call with nothing but state to carry; it is made again with `payload` as `call.state`."""

@@ -61,10 +61,11 @@ class Peer:
         self._lock = threading.Condition()
         self._queue: SimpleQueue[tuple[Call, Job] | None] = SimpleQueue()
         self._worker: threading.Thread | None = None
-        self._running: dict[Any, Call] = {}
+        self._running: set[Call] = set()
         self._asked: dict[str, Call] = {}
         self._count = 0
         self._done = 0
+        self._is_closing = False
 
     # -- messages in ---------------------------------------------------------------------------------------------
 
@@ -75,21 +76,23 @@ class Peer:
         except Malformed as error:
             self.send(failure(None, error.code, error.message))
             return
-        self.take(message)
+        self.take(message, self.send)
 
-    def take(self, message: Any) -> None:
-        """Take one parsed message, or a batch where the protocol version has them."""
-        if isinstance(message, list):
-            if self.version not in eras.WITH_BATCHES or not message:
-                self.send(failure(None, INVALID_REQUEST, "a batch is not part of this protocol version"))
-                return
-            _Batch(self, message)
-            return
-        self.serve(message, self.send)
+    def take(self, message: Any, reply: Send) -> bool:
+        """Take one parsed message, or a batch where the protocol version has them; as `serve`."""
+        if not isinstance(message, list):
+            return self.serve(message, reply)
+        if self.version in eras.WITH_BATCHES and message:
+            return _Batch(self, message, reply).is_awaited
+        reply(failure(None, INVALID_REQUEST, "a batch is not part of this protocol version"))
+        return True
 
     def serve(self, message: Any, reply: Send) -> bool:
-        """Handle one message; whether `reply` is called, now or later. An attribute `notify` of `reply` takes what
-        belongs to the call besides its answer."""
+        """Handle one message; whether `reply` is called, now or later.
+
+        Attributes that `reply` may have: `notify` takes what belongs to the call besides its answer, `dropped` is
+        called instead of `reply` when the client has cancelled.
+        """
         if not isinstance(message, dict):
             reply(failure(None, INVALID_REQUEST, "a message is an object"))
             return True
@@ -118,14 +121,14 @@ class Peer:
         except Failure as error:
             reply(failure(id, error.code, error.message, error.data))
         except Exception as error:
-            self._report(error)
+            self.report(error)
             reply(failure(id, INTERNAL, "internal error"))
         return True
 
     def _notified(self, method: str, params: Message) -> None:
         if method == "notifications/cancelled":
             id = params.get("requestId")
-            if isinstance(id, (str, int)):
+            if isinstance(id, (str, int)) and not isinstance(id, bool):
                 self.cancel(id)
 
     def _answered(self, message: Message) -> None:
@@ -167,7 +170,7 @@ class Peer:
             reply(success(id, self._template_list()))
         elif method == "prompts/list" and self._offers(method):
             reply(success(id, self._prompt_list()))
-        elif method in ("resources/subscribe", "resources/unsubscribe") and self._offers(method):
+        elif method in ("resources/subscribe", "resources/unsubscribe") and self.server.subscriptions:
             reply(success(id, {}))
         elif method == "logging/setLevel" and self.server.logs:
             if params.get("level") not in eras.LOG_LEVELS:
@@ -184,12 +187,15 @@ class Peer:
     def _initialize(self, params: Message) -> Message:
         wanted = params.get("protocolVersion")
         self.version = wanted if wanted in eras.LEGACY else eras.NEWEST_LEGACY
+        offered = self.server.capabilities()
+        if self.server.subscriptions:
+            offered["resources"] = {"subscribe": True}
         capabilities, info = params.get("capabilities"), params.get("clientInfo")
         self.client_capabilities = capabilities if isinstance(capabilities, dict) else {}
         self.client_info = info if isinstance(info, dict) else {}
         return {
             "protocolVersion": self.version,
-            "capabilities": self.server.capabilities(),
+            "capabilities": offered,
             "serverInfo": self.server.info,
             "instructions": self.server.instructions,
         }
@@ -247,14 +253,15 @@ class Peer:
         elif meta is None and method in self.server.tools:
             # A bare call by the tool's name: plain text, through the same gates.
             tool = self.server.tools[method]
-            self._start(call, partial(self._tool, call, tool, params, bare=True), beside=tool.interactive)
+            arguments = {name: value for name, value in params.items() if name != "_meta"}
+            self._start(call, partial(self._tool, call, tool, arguments, bare=True), beside=tool.interactive)
         else:
             return False
         return True
 
     def _start(self, call: Call, job: Job, *, beside: bool = False) -> None:
         with self._lock:
-            self._running[call.id] = call
+            self._running.add(call)
             self._count += 1
         if beside:
             threading.Thread(target=self._perform, args=(call, job), name="engram-dialog", daemon=True).start()
@@ -270,24 +277,30 @@ class Peer:
             self._perform(*waiting)
 
     def _perform(self, call: Call, job: Job) -> None:
+        """Run a call to its end. Nothing that it raises ends the thread, which later calls need."""
         try:
             if not call.cancelled():
                 call.begun = True
-                job()
+                self._attempt(call, job)
+        except (Exception, SystemExit) as error:
+            self.report(error)
+            call.reply_with(failure(call.id, INTERNAL, "internal error"))
+        finally:
+            call.end()
+            with self._lock:
+                self._running.discard(call)
+                self._done += 1
+                self._lock.notify_all()
+
+    def _attempt(self, call: Call, job: Job) -> None:
+        try:
+            job()
         except Stopped:
             pass  # a cancelled call has no answer
         except InputRequired as asking:
             call.reply_with(success(call.id, eras.stamped(asking.result, self.server.info, complete=False)))
         except Failure as error:
             call.reply_with(failure(call.id, error.code, error.message, error.data))
-        except Exception as error:
-            self._report(error)
-            call.reply_with(failure(call.id, INTERNAL, "internal error"))
-        finally:
-            with self._lock:
-                self._running.pop(call.id, None)
-                self._done += 1
-                self._lock.notify_all()
 
     def _tool(self, call: Call, tool: Tool, arguments: Message, *, bare: bool = False) -> None:
         from engram.errors import EngramError
@@ -298,8 +311,8 @@ class Peer:
             result = Result(error.sentence(), is_error=True)
         except (InputRequired, Stopped, Failure):
             raise
-        except Exception as error:
-            self._report(error)
+        except (Exception, SystemExit) as error:
+            self.report(error)
             result = Result("internal error: the call failed and the reason is in the server's log", is_error=True)
         if bare:
             call.reply_with(success(call.id, result.text))
@@ -323,6 +336,9 @@ class Peer:
         with self._lock:
             self._count += 1
             id = f"engram-elicit-{self._count}"
+            if self._is_closing:
+                call.cancel()
+                return id
             self._asked[id] = call
         call.notify({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
         return id
@@ -337,61 +353,73 @@ class Peer:
 
         Whether all have finished.
         """
-        with self._lock:
-            asked = list(self._asked.values())
-            self._asked.clear()
-        for call in asked:
-            call.cancel()
+        self._end_dialogs()
         with self._lock:
             while self._running:
                 before = self._done
-                self._lock.wait(patience)
-                if self._done == before:
+                if not self._lock.wait_for(partial(self._has_ended_more_than, before), patience):
                     return False
         return True
 
+    def _has_ended_more_than(self, calls: int) -> bool:
+        return self._done > calls
+
     def cancel(self, id: Any) -> None:
         """The client does not wait for this request any more."""
-        call = self._running.get(id)
-        if call is not None:
+        with self._lock:
+            given_up = [call for call in self._running if call.id == id]
+        for call in given_up:
             call.cancel()
 
     def retire(self) -> None:
         """No more messages come: the thread ends with the last accepted call, dialogs end now."""
         self._queue.put(None)
+        self._end_dialogs()
+
+    def _end_dialogs(self) -> None:
         with self._lock:
+            self._is_closing = True
             asked = list(self._asked.values())
             self._asked.clear()
         for call in asked:
             call.cancel()
 
-    def _report(self, error: BaseException) -> None:
+    def report(self, error: BaseException) -> None:
         if self.server.report is not None:
-            self.server.report(error)
+            try:
+                self.server.report(error)
+            except Exception:
+                return  # the log is gone; the client still gets its answer
 
 
 class _Batch:
-    """Collects the replies to a batch and sends them as one."""
+    """The replies to a batch, sent as one when the last is there; the `reply` of each of its messages."""
 
-    def __init__(self, peer: Peer, messages: list[Any]) -> None:
-        self._peer = peer
+    def __init__(self, peer: Peer, messages: list[Any], reply: Send) -> None:
+        self.notify: Send = getattr(reply, "notify", peer.send)
+        self._reply = reply
         self._lock = threading.Lock()
         self._replies: list[Message] = []
-        self._expected = len(messages)
-        for message in messages:
-            if not peer.serve(message, self._collect):
-                self._one_less()
+        self._open = len(messages)
+        awaited = [peer.serve(message, self) for message in messages]
+        self.is_awaited = any(awaited)
+        for _ in range(awaited.count(False)):
+            self._one_less()
 
-    def _collect(self, reply: Message) -> None:
-        with self._lock:
-            self._replies.append(reply)
-            ready = len(self._replies) == self._expected
-        if ready:
-            self._peer.send(self._replies)
+    def __call__(self, reply: Message) -> None:
+        self._one_less(reply)
 
-    def _one_less(self) -> None:
+    def dropped(self) -> None:
+        self._one_less()
+
+    def _one_less(self, *replies: Message) -> None:
         with self._lock:
-            self._expected -= 1
-            ready = bool(self._replies) and len(self._replies) == self._expected
-        if ready:
-            self._peer.send(self._replies)
+            self._replies += replies
+            self._open -= 1
+            is_whole = self._open == 0
+        if is_whole and self._replies:
+            self._reply(self._replies)
+        elif is_whole:
+            dropped = getattr(self._reply, "dropped", None)
+            if dropped is not None:
+                dropped()

@@ -10,14 +10,18 @@ from __future__ import annotations
 import asyncio
 import base64
 import hmac
+import ipaddress
 import os
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -25,7 +29,9 @@ from starlette.routing import Route
 from engram.errors import SettingsError
 from engram.mcp_server import eras
 from engram.mcp_server.core import Peer, Server, encode
+from engram.mcp_server.stdio import report_failure
 from engram.mcp_server.wire import (
+    INTERNAL,
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
@@ -38,7 +44,6 @@ from engram.mcp_server.wire import (
 MAX_BODY = 4 * 1024 * 1024
 MAX_SESSIONS = 1000
 IDLE_SECONDS = 60 * 60
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 _STATUS = {
     PARSE_ERROR: 400,
@@ -55,8 +60,10 @@ _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 def serve_http(server: Server, host: str, port: int, token: str, *, closing: Callable[[], None]) -> int:
     """Serve until a signal; returns the exit status. Raises `SettingsError` for an address that is not loopback."""
-    if host not in LOOPBACK and not host.startswith("127."):
+    if not _is_loopback(host):
         raise SettingsError(f"--http: {host} is not a loopback address", hint="use 127.0.0.1:PORT")
+    if server.report is None:
+        server.report = report_failure
     app = build_app(server, token=token)
     config = uvicorn.Config(app, host=host, port=port, log_level="warning", access_log=False, lifespan="off")
     try:
@@ -75,12 +82,21 @@ def build_app(server: Server, *, token: str | None, now: Callable[[], float] = t
             Route("/mcp", endpoint.get, methods=["GET"]),
             Route("/mcp", endpoint.delete, methods=["DELETE"]),
             Route("/health", _health, methods=["GET"]),
-        ]
+        ],
+        exception_handlers={HTTPException: _as_json, Exception: _as_json},
     )
 
 
 async def _health(request: Request) -> Response:
     return JSONResponse({"status": "ok"})
+
+
+async def _as_json(request: Request, error: Exception) -> Response:
+    if isinstance(error, HTTPException):
+        return JSONResponse(
+            failure(None, INVALID_REQUEST, str(error.detail)), status_code=error.status_code, headers=error.headers
+        )
+    return JSONResponse(failure(None, INTERNAL, "internal error"), status_code=500)
 
 
 class _Refused(Exception):
@@ -93,6 +109,9 @@ class _Refused(Exception):
         )
 
 
+_Part = tuple[bool, int | None, bytes]
+
+
 class _Session:
     """A handshake client: its peer, and the messages that wait for its stream."""
 
@@ -103,27 +122,48 @@ class _Session:
         self.used_at = at
         self.streaming = False
 
+    def end(self) -> None:
+        """Its calls finish, its dialogs and its stream end."""
+        self.peer.retire()
+        self._push(None)
+
     def _push(self, message: Any) -> None:
         def put() -> None:
-            if not self.waiting.full():
-                self.waiting.put_nowait(message)
+            if self.waiting.full():
+                self.waiting.get_nowait()  # nobody listens; the newest are kept
+            self.waiting.put_nowait(message)
 
-        self.loop.call_soon_threadsafe(put)
+        _soon(self.loop, put)
 
 
 class _Exchange:
-    """The messages of one POST: its answer, and what comes before it."""
+    """The messages of one POST: its answer, and what comes before it. The `reply` of its request.
 
-    def __init__(self, expected: int) -> None:
+    Each waits as (whether it is the last, its error code or None, its bytes); no bytes: there is no answer.
+    """
+
+    def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self.messages: asyncio.Queue[tuple[bool, Any]] = asyncio.Queue()
-        self.expected = expected
+        self.messages: asyncio.Queue[_Part] = asyncio.Queue()
 
     def __call__(self, message: Any) -> None:
-        self._loop.call_soon_threadsafe(self.messages.put_nowait, (True, message))
+        code = message.get("error", {}).get("code") if isinstance(message, dict) else None
+        self._put((True, code, encode(message)))
 
     def notify(self, message: Any) -> None:
-        self._loop.call_soon_threadsafe(self.messages.put_nowait, (False, message))
+        self._put((False, None, encode(message)))
+
+    def dropped(self) -> None:
+        self._put((True, None, b""))
+
+    def _put(self, part: _Part) -> None:
+        _soon(self._loop, partial(self.messages.put_nowait, part))
+
+
+def _soon(loop: asyncio.AbstractEventLoop, job: Callable[[], None]) -> None:
+    """Let the server's thread do `job`; when it has ended, nobody is there to hear."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(job)
 
 
 class _Endpoint:
@@ -167,17 +207,17 @@ class _Endpoint:
             self._session(request)
         except _Refused as refused:
             return refused.response
-        self._sessions.pop(request.headers["mcp-session-id"]).peer.retire()
+        self._sessions.pop(request.headers["mcp-session-id"]).end()
         return Response(status_code=204)
 
     # -- who may call --------------------------------------------------------------------------------------------
 
     def _admit(self, request: Request) -> None:
         """Host and Origin of this machine, and the token."""
-        if _host_of(request.headers.get("host", "")) not in LOOPBACK:
+        if not _is_loopback(_host_of(request.headers.get("host", ""))):
             raise _Refused(403, "this host name is not served here")
         origin = request.headers.get("origin")
-        if origin is not None and _host_of(origin.partition("://")[2]) not in LOOPBACK:
+        if origin is not None and not _is_loopback(_host_of(origin.partition("://")[2])):
             raise _Refused(403, "this origin may not call")
         if self._token is not None:
             scheme, _, given = request.headers.get("authorization", "").partition(" ")
@@ -193,7 +233,7 @@ class _Endpoint:
 
     async def _body(self, request: Request) -> Any:
         size = request.headers.get("content-length", "0")
-        if not size.isdigit() or int(size) > MAX_BODY:
+        if not (size.isascii() and size.isdigit()) or int(size) > MAX_BODY:
             raise _Refused(413, "a body is at most 4 MiB")
         body = bytearray()
         async for chunk in request.stream():
@@ -232,18 +272,23 @@ class _Endpoint:
         return await self._exchange(request, self._session(request).peer, message, modern=False)
 
     def _open_session(self) -> _Session:
-        at = self._now()
-        for id in [id for id, session in self._sessions.items() if at - session.used_at > IDLE_SECONDS]:
-            self._sessions.pop(id).peer.retire()
+        self._end_idle()
         if len(self._sessions) >= MAX_SESSIONS:
             oldest = min(self._sessions, key=lambda id: self._sessions[id].used_at)
-            self._sessions.pop(oldest).peer.retire()
-        return _Session(self._server, at)
+            self._sessions.pop(oldest).end()
+        return _Session(self._server, self._now())
+
+    def _end_idle(self) -> None:
+        at = self._now()
+        for id, session in list(self._sessions.items()):
+            if not session.streaming and at - session.used_at > IDLE_SECONDS:
+                self._sessions.pop(id).end()
 
     def _session(self, request: Request) -> _Session:
         id = request.headers.get("mcp-session-id")
         if id is None:
             raise _Refused(400, "Mcp-Session-Id is required after initialize")
+        self._end_idle()
         session = self._sessions.get(id)
         if session is None:
             raise _Refused(404, "no such session; initialize again")
@@ -253,27 +298,26 @@ class _Endpoint:
     # -- one exchange --------------------------------------------------------------------------------------------
 
     async def _exchange(self, request: Request, peer: Peer, message: Any, *, modern: bool) -> Response:
-        exchange = _Exchange(1)
-        if isinstance(message, list):
-            answers = await run_in_threadpool(_batch, peer, message)
-            return JSONResponse(answers) if answers else Response(status_code=202)
+        exchange = _Exchange()
         # On a thread of its own: the first call opens a store.
-        expected = await run_in_threadpool(peer.serve, message, exchange)
-        if not expected:
+        if not await run_in_threadpool(peer.take, message, exchange):
             return Response(status_code=202)
         id = message.get("id") if isinstance(message, dict) else None
-        final, first = await self._next(request, exchange, peer, id)
-        if final:
-            code = first.get("error", {}).get("code")
-            status = _STATUS.get(code, 200) if modern or code in (PARSE_ERROR, INVALID_REQUEST) else 200
-            return Response(encode(first), status_code=status, media_type="application/json")
+        first = await self._next(request, exchange, peer, id)
+        is_last, code, data = first
+        if is_last and not data:
+            return Response(status_code=202)
+        if is_last:
+            has_status = code is not None and (modern or code in (PARSE_ERROR, INVALID_REQUEST))
+            status = _STATUS.get(code, 200) if has_status and code is not None else 200
+            return Response(data, status_code=status, media_type="application/json")
         return StreamingResponse(
             self._events(exchange, first, peer, id),
             media_type="text/event-stream",
             headers={"Cache-Control": "no-store"},
         )
 
-    async def _next(self, request: Request, exchange: _Exchange, peer: Peer, id: Any) -> tuple[bool, Any]:
+    async def _next(self, request: Request, exchange: _Exchange, peer: Peer, id: Any) -> _Part:
         """The next message; a client that hangs up cancels its call."""
         while True:
             try:
@@ -283,16 +327,16 @@ class _Endpoint:
                     peer.cancel(id)
                     raise ClientDisconnect from None
 
-    async def _events(self, exchange: _Exchange, first: Any, peer: Peer, id: Any) -> AsyncIterator[bytes]:
-        final, message = False, first
+    async def _events(self, exchange: _Exchange, first: _Part, peer: Peer, id: Any) -> AsyncIterator[bytes]:
+        is_last, _, data = first
         try:
-            while True:
-                yield b"event: message\ndata: " + encode(message) + b"\n\n"
-                if final:
+            while data:
+                yield _event(data)
+                if is_last:
                     return
-                final, message = await exchange.messages.get()
+                is_last, _, data = await exchange.messages.get()
         finally:
-            if not final:
+            if not is_last:
                 peer.cancel(id)
 
     async def _stream(self, session: _Session) -> AsyncIterator[bytes]:
@@ -302,31 +346,18 @@ class _Endpoint:
             while True:
                 try:
                     message = await asyncio.wait_for(session.waiting.get(), timeout=15.0)
-                    yield b"event: message\ndata: " + encode(message) + b"\n\n"
+                    if message is None:
+                        return
+                    yield _event(encode(message))
                 except TimeoutError:
                     yield b": still here\n\n"
         finally:
             session.streaming = False
+            session.used_at = self._now()
 
 
-def _batch(peer: Peer, messages: list[Any]) -> list[Any]:
-    """Answers to a batch, in the order they come."""
-    import threading
-
-    answers: list[Any] = []
-    changed = threading.Condition()
-
-    def reply(message: Any) -> None:
-        with changed:
-            answers.append(message)
-            changed.notify_all()
-
-    if peer.version not in eras.WITH_BATCHES or not messages:
-        return [failure(None, INVALID_REQUEST, "a batch is not part of this protocol version")]
-    expected = sum(peer.serve(message, reply) for message in messages)
-    with changed:
-        changed.wait_for(lambda: len(answers) >= expected, timeout=60)
-    return answers
+def _event(data: bytes) -> bytes:
+    return b"event: message\ndata: " + data + b"\n\n"
 
 
 def _is_modern(request: Request, message: Any) -> bool:
@@ -377,3 +408,10 @@ def _host_of(address: str) -> str:
     if address.startswith("["):
         return address[1:].partition("]")[0]
     return address.rpartition(":")[0] if address.count(":") == 1 else address
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

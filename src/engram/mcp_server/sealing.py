@@ -70,7 +70,7 @@ class Seal:
 
     def _verified(self, state: Any) -> dict[str, Any]:
         try:
-            raw = base64.urlsafe_b64decode(state.encode("ascii", "strict"))
+            raw = base64.b64decode(state.encode("ascii"), altchars=b"-_", validate=True)
         except (AttributeError, ValueError) as error:
             raise Failure(INVALID_PARAMS, _REFUSED) from error
         # Compared before anything of it is parsed.

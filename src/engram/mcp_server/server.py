@@ -16,7 +16,7 @@ class Server:
     """The tables, and what goes with them.
 
     `root` names the place that dialogs are about; `report` takes failures of ours for the log; `dialog_seconds` is
-    how long a person of a handshake client has for an answer.
+    how long a person of a handshake client has for an answer; `subscriptions` are of that era too.
     """
 
     def __init__(
@@ -31,6 +31,7 @@ class Server:
         prompts: Sequence[Prompt] = (),
         complete: Callable[[Message], list[str]] | None = None,
         logs: bool = False,
+        subscriptions: bool = False,
         root: str = "",
         report: Callable[[BaseException], None] | None = None,
         dialog_seconds: float = 60.0,
@@ -43,6 +44,7 @@ class Server:
         self.prompts = {prompt.name: prompt for prompt in prompts}
         self.complete = complete
         self.logs = logs
+        self.subscriptions = subscriptions
         self.root = root
         self.report = report
         self.dialog_seconds = dialog_seconds

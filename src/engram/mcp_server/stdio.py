@@ -27,26 +27,47 @@ def serve(server: Server, closing: Callable[[], None]) -> NoReturn:
     From here on nothing else reaches the client: both descriptors are private copies, descriptor 1 and `sys.stdout`
     point at stderr, descriptor 0 at nothing.
     """
+    _open_missing()
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
     sys.stdout = sys.stderr
     if server.report is None:
-        server.report = _report
-    peer = Peer(server, _Writer(sink))
+        server.report = report_failure
+    ending = threading.Lock()
+
+    def end() -> NoReturn:
+        ending.acquire()  # never released: who comes second waits for the process to be gone
+        try:
+            if peer.close():
+                closing()
+            sys.stderr.flush()
+        except Exception as error:
+            peer.report(error)
+        # Not through the interpreter's long goodbye: a call that hangs must not keep the process.
+        os._exit(0)
+
+    peer = Peer(server, _Writer(sink, end))
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None:
             signal.signal(number, _leave)
     for line in _lines(source, peer):
         peer.receive(line)
-    if peer.close():
-        closing()
-    sys.stderr.flush()
-    # Not through the interpreter's long goodbye: a call that hangs must not keep the process.
-    os._exit(0)
+    end()
+
+
+def _open_missing() -> None:
+    """Standard descriptors that the parent left closed lead nowhere, so that no copy of ours takes their number."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
@@ -55,21 +76,35 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 
 class _Writer:
-    """Whole lines, one at a time. A client that has closed its end is no error: its end of input follows."""
+    """Whole lines, one at a time. When the client has closed its end, the rest is dropped and `gone` called beside:
+    calls that were accepted still finish."""
 
-    def __init__(self, sink: int) -> None:
+    def __init__(self, sink: int, gone: Callable[[], None]) -> None:
         self._sink = sink
+        self._gone = gone
+        self._is_broken = False
         self._lock = threading.Lock()
 
     def __call__(self, message: Any) -> None:
         data = encode(message) + b"\n"
         with self._lock:
-            view = memoryview(data)
+            if self._is_broken:
+                return
             try:
-                while view:
-                    view = view[os.write(self._sink, view) :]
+                self._write(memoryview(data))
             except OSError:
-                os._exit(0)
+                self._is_broken = True
+                threading.Thread(target=self._gone, name="engram-end", daemon=True).start()
+
+    def _write(self, rest: memoryview) -> None:
+        while rest:
+            try:
+                rest = rest[os.write(self._sink, rest) :]
+            except BlockingIOError:
+                # Some hosts hand over a pipe that does not block.
+                import select
+
+                select.select([], [self._sink], [])
 
 
 def _lines(source: int, peer: Peer) -> Any:
@@ -78,7 +113,12 @@ def _lines(source: int, peer: Peer) -> Any:
     skipping = False
     wait = _waiter(source)
     while wait():
-        chunk = os.read(source, 1 << 16)
+        try:
+            chunk = os.read(source, 1 << 16)
+        except BlockingIOError:
+            continue
+        except OSError:
+            break
         if not chunk:
             break
         pending += chunk
@@ -130,7 +170,7 @@ def _waiter(source: int) -> Any:
     return wait
 
 
-def _report(error: BaseException) -> None:
+def report_failure(error: BaseException) -> None:
     """A failure of ours, for the log: where it happened and what, with secrets replaced."""
     import traceback
 

@@ -17,6 +17,9 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL = -32603
 
+# Deeper than any real message, and far from what recursion over a message could not follow.
+MAX_DEPTH = 128
+
 
 class Malformed(Exception):
     """A line that is no message."""
@@ -52,19 +55,39 @@ def parse(line: bytes) -> Any:
     """The JSON of a line. Invalid UTF-8 and lone surrogates are replaced; raises `Malformed`."""
     try:
         text = line.decode("utf-8", "replace")
-        message = json.loads(text, parse_constant=_no_constant)
+        message = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise Malformed(PARSE_ERROR, "not JSON, or nested too deep") from error
+    if text.count("[") + text.count("{") > MAX_DEPTH and _is_too_deep(message):
+        raise Malformed(PARSE_ERROR, "not JSON, or nested too deep")
     return _without_surrogates(message) if "\\u" in text else message
 
 
 def encode(message: Any) -> bytes:
-    """One line of UTF-8, without its end; lone surrogates become question marks."""
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    """One line of UTF-8, without its end; lone surrogates become question marks. Raises `ValueError` for what JSON
+    cannot say, such as an infinite number."""
+    return json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError("a number is too large")
+    return number
+
+
+def _is_too_deep(message: Any) -> bool:
+    level = [message]
+    for _ in range(MAX_DEPTH):
+        nested = [value for value in level if isinstance(value, (list, dict))]
+        level = [inner for value in nested for inner in (value.values() if isinstance(value, dict) else value)]
+        if not level:
+            return False
+    return True
 
 
 def _without_surrogates(value: Any) -> Any:
