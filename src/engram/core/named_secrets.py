@@ -13,8 +13,9 @@ _KEYWORDS = ("key", "secret", "token", "passw", "pwd", "pass", "credential", "au
 # A name, its closing quote, and what stands between it and the value. The value is not part of the match, so that the
 # next name may stand inside it: `set: API_KEY=…`.
 _NAME = re.compile(
-    r"(?<![A-Za-z0-9_])(?P<name>[A-Za-z_][A-Za-z0-9_.-]{1,79}+)(?P<quote>\\{0,3}[\"'`])?\]?[ \t]{0,8}"
-    r"(?P<sign>=>|:=|={1,3}|:|,(?=[ \t]{0,4}\\{0,3}[\"'`])|>(?=[^\s<>=])|[ \t](?=\S)|is[ \t])[ \t]{0,8}"
+    r"(?<![A-Za-z0-9_])(?P<name>[A-Za-z_][A-Za-z0-9_.-]{1,79}+)(?P<quote>\\{0,3}[\"'`])?\]?\*{0,3}[ \t]{0,8}"
+    r"(?P<sign>=>|:=|={1,3}|:|\|(?=[ \t])|,(?=[ \t]{0,4}\\{0,3}[\"'`])|>(?=[^\s<>=])"
+    r"|is:?[ \t]|[ \t](?=\S))\*{0,3}[ \t]{0,8}"
 )
 _ANNOTATION = re.compile(r"[A-Za-z_][A-Za-z0-9_.\[\]|<> ]{0,40}=[ \t]{0,4}")
 _VALUE = re.compile(
