@@ -1,4 +1,4 @@
-"""Locks, modes and atomic writes for files of ours."""
+"""Locks, modes and lasting renames for files of ours."""
 
 from __future__ import annotations
 
@@ -47,24 +47,6 @@ def sync_folder(path: str) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def write_atomically(path: str, data: bytes, *, mode: int = 0o600) -> None:
-    """Replace `path` by `data`: beside it, synced, renamed. A crash leaves the old file or the new one."""
-    folder = os.path.dirname(os.path.abspath(path))
-    beside = f"{path}.{os.getpid()}.tmp"
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except BaseException:
-        if os.path.exists(beside):
-            os.unlink(beside)
-        raise
-    sync_folder(folder)
 
 
 @contextmanager

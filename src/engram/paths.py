@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 
 def data_folder(environ: dict[str, str] | None = None) -> str:
@@ -34,7 +33,3 @@ def workspace(explicit: str | None = None, environ: dict[str, str] | None = None
         return os.getcwd()
     except OSError:  # the directory was removed under us
         return os.path.expanduser("~")
-
-
-def is_windows() -> bool:
-    return sys.platform == "win32"

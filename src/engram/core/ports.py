@@ -168,8 +168,6 @@ class Writer(Reader, Protocol):
     def alias(self, alias: str, *, target: str, at: str, name: str | None = None) -> None:
         """Old name reads what the new one holds; rows under the old one move. `name`: its spelling, if no project's."""
 
-    def rename_project(self, key: str, *, name: str) -> None: ...
-
 
 class Store(Protocol):
     """A connection and a transaction per unit of work."""

@@ -206,11 +206,6 @@ class Call:
         state = self.peer.server.seal.close(self.method, self.params, payload)
         raise InputRequired({"resultType": "input_required", "inputRequests": requests, "requestState": state})
 
-    def require_retry(self, payload: Any) -> None:
-        """End a modern call with nothing but state to carry; it is made again with `payload` as `call.state`."""
-        state = self.peer.server.seal.close(self.method, self.params, payload)
-        raise InputRequired({"resultType": "input_required", "requestState": state})
-
     def _refuse_undeclared(self, requests: dict[str, Any]) -> None:
         needs = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
         wanted = {needs[request["method"]] for request in requests.values()}

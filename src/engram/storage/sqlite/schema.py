@@ -10,6 +10,7 @@ from engram import files, paths
 from engram.errors import IntegrityFailed, StoreUnavailable, Unsupported
 from engram.storage.sqlite import filesystem
 from engram.storage.sqlite.connect import APPLICATION_ID, connect, explain, open_plain
+from engram.storage.sqlite.transaction import immediate
 
 SCHEMA_VERSION = 1
 
@@ -110,16 +111,10 @@ def steps(after: int) -> list[tuple[int, str]]:
 
 def _apply(connection: apsw.Connection, number: int, statements: str) -> None:
     """One step and its mark in one transaction."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with immediate(connection):
         connection.execute(statements)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {number:d}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _keep_copy(connection: apsw.Connection, path: str, version: int, now: str) -> None:

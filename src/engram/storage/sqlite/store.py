@@ -17,6 +17,7 @@ from engram.errors import StoreUnavailable, Unsupported
 from engram.storage.sqlite import checks, schema
 from engram.storage.sqlite.connect import connect, explain
 from engram.storage.sqlite.reader import SqliteReader
+from engram.storage.sqlite.transaction import immediate
 from engram.storage.sqlite.writer import SqliteWriter
 
 # Connections that a parent process opened: kept, because to let go of one would close it.
@@ -62,22 +63,14 @@ class SqliteStore:
 
     @contextmanager
     def write(self) -> Iterator[Writer]:
-        with self._connection() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                # Another program may have upgraded the schema while this one was running.
-                if schema.version_of(connection) != schema.SCHEMA_VERSION:
-                    raise Unsupported(
-                        f"{self._path}: was upgraded by a newer Engram while this one was running; nothing was saved",
-                        hint="restart this program with the newer version",
-                    )
-                yield cast("Writer", SqliteWriter(connection))
-                connection.execute("COMMIT")
-            except BaseException:
-                # A full disk has already rolled back.
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+        with self._connection() as connection, immediate(connection):
+            # Another program may have upgraded the schema while this one was running.
+            if schema.version_of(connection) != schema.SCHEMA_VERSION:
+                raise Unsupported(
+                    f"{self._path}: was upgraded by a newer Engram while this one was running; nothing was saved",
+                    hint="restart this program with the newer version",
+                )
+            yield cast("Writer", SqliteWriter(connection))
 
     @contextmanager
     def _connection(self) -> Iterator[apsw.Connection]:
@@ -153,16 +146,8 @@ class SqliteStore:
                 fresh.close()
 
     def repair(self) -> list[str]:
-        with self._connection() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                done = checks.rebuild(connection)
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
-        return done
+        with self._connection() as connection, immediate(connection):
+            return checks.rebuild(connection)
 
     def close(self) -> None:
         """Close what is idle; the last one folds the write-ahead log back into the file."""

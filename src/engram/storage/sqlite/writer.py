@@ -281,9 +281,6 @@ class SqliteWriter(SqliteReader):
             values,
         )
 
-    def rename_project(self, key: str, *, name: str) -> None:
-        self._connection.execute("UPDATE project SET name = :name WHERE key = :key", {"key": key, "name": name})
-
 
 def _fields(draft: Draft) -> dict[str, object]:
     return {
