@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cached_property
@@ -15,14 +16,21 @@ from engram.settings import Settings, load
 from engram.storage import open_store
 
 if TYPE_CHECKING:
+    from engram.core.memory_ports import MemoryIndex
     from engram.services.context import ContextService
     from engram.services.doctor import Doctor
+    from engram.services.memories import Memories
+    from engram.services.memory_roots import MemoryRoots
     from engram.services.observations import Observations
     from engram.services.projects import Detected, Projects
+    from engram.services.promotion import Promotion
+    from engram.services.proposals import Proposals
+    from engram.services.review import Review
     from engram.services.search import Search
     from engram.services.sessions import Sessions
     from engram.services.status import Status
     from engram.services.transfer import Transfer
+    from engram.services.trust import TrustService
 
 
 def _now() -> str:
@@ -37,6 +45,14 @@ def _new_id() -> str:
     return f"obs-{int(datetime.now(UTC).timestamp() * 1000):012x}{os.urandom(10).hex()}"
 
 
+def _new_token() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def _new_batch() -> str:
+    return f"b-{int(datetime.now(UTC).timestamp()):08x}{os.urandom(3).hex()}"
+
+
 class App:
     """The services of one store, seen from one workspace; each is imported and made when first asked for."""
 
@@ -48,12 +64,18 @@ class App:
         process: str,
         now: Callable[[], str] = _now,
         new_id: Callable[[], str] = _new_id,
+        new_token: Callable[[], str] = _new_token,
+        new_batch: Callable[[], str] = _new_batch,
+        profile: str = "",
     ) -> None:
         self.settings = settings
         self.workspace = workspace
         self._process = process
         self.now = now
         self.new_id = new_id
+        self.new_token = new_token
+        self.new_batch = new_batch
+        self.profile = profile
 
     @cached_property
     def store(self) -> Store:
@@ -140,15 +162,80 @@ class App:
 
         return Doctor(self.store, self.settings, now=self.now)
 
+    # -- memories --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def roots(self) -> MemoryRoots:
+        from engram.services.memory_roots import MemoryRoots
+
+        return MemoryRoots(
+            self.workspace,
+            data_folder=self.settings.data_folder,
+            environ=os.environ,
+            home=os.path.expanduser("~"),
+            open_index=_open_index,
+            profile=self.profile,
+        )
+
+    @cached_property
+    def memories(self) -> Memories:
+        from engram.services.memories import Memories
+
+        return Memories(self.roots, now=self.now, evidence=self._evidence)
+
+    def _evidence(self, query: str, limit: int) -> list[tuple[int, str]]:
+        """Observations for a task, as cards; none when there is no store yet."""
+        if not self.has_store():
+            return []
+        return self.search.cards(query, limit=limit)
+
+    def has_store(self) -> bool:
+        """Whether there are observations to look at without making a store."""
+        rest = self.settings.database_url
+        return not rest.startswith("sqlite://") or os.path.exists(rest.removeprefix("sqlite://"))
+
+    @cached_property
+    def proposals(self) -> Proposals:
+        from engram.services.proposals import Proposals
+
+        return Proposals(self.roots, now=self.now, new_token=self.new_token, new_batch=self.new_batch)
+
+    @cached_property
+    def review(self) -> Review:
+        from engram.services.review import Review
+
+        return Review(self.roots, self.proposals, now=self.now, new_batch=self.new_batch)
+
+    @cached_property
+    def promotion(self) -> Promotion:
+        from engram.services.promotion import Promotion
+
+        return Promotion(self.roots, self.proposals, lambda: self.store, now=self.now, new_batch=self.new_batch)
+
+    @cached_property
+    def trust(self) -> TrustService:
+        from engram.services.trust import TrustService
+
+        return TrustService(self.roots, now=self.now)
+
     def close(self) -> None:
+        if "roots" in self.__dict__:
+            self.roots.close()
         if "store" in self.__dict__:
             self.store.close()
 
 
-def open_app(*, workspace: str | None = None, settings: Settings | None = None) -> App:
+def _open_index(path: str) -> MemoryIndex:
+    from engram.storage.sqlite.memory_index import open_index
+
+    return open_index(path)
+
+
+def open_app(*, workspace: str | None = None, settings: Settings | None = None, profile: str = "") -> App:
     """The app for this process. Opens nothing yet."""
     return App(
         settings or load(),
         workspace=paths.workspace(workspace),
         process=f"{os.getpid()}-{os.urandom(6).hex()}",
+        profile=profile,
     )

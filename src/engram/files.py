@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from engram.errors import StoreUnavailable
 
@@ -26,8 +26,12 @@ def private_folder(path: str) -> None:
         ) from error
 
 
+# What lives in the data folder besides the database.
+_OURS = frozenset(("backups", "cache", "global", "ledger", "profiles.json"))
+
+
 def _is_ours(folder: str) -> bool:
-    return all(name.startswith("engram") or name == "backups" for name in os.listdir(folder))
+    return all(name.startswith("engram") or name in _OURS for name in os.listdir(folder))
 
 
 def private_file(path: str) -> None:
@@ -61,4 +65,30 @@ def locked(path: str, *, seconds: float = 60.0) -> Iterator[None]:
         raise StoreUnavailable(
             f"{path}: held by another process for more than {seconds:.0f} s",
             hint="wait for it to finish, or `engram doctor`",
+        ) from error
+
+
+def write_whole(path: str, text: str, *, mode: int = 0o600, lasting: bool = True) -> None:
+    """Replace the file `path` in one step: others see the old text or the new one. `lasting` survives a power cut.
+
+    Line ends are written as they are in `text`. The folder must exist.
+    """
+    folder, name = os.path.split(path)
+    beside = os.path.join(folder, f".{name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
+    try:
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        try:
+            data = memoryview(text.encode("utf-8", "surrogateescape"))
+            while data:
+                data = data[os.write(handle, data) :]
+            if lasting:
+                os.fsync(handle)
+        finally:
+            os.close(handle)
+        os.replace(beside, path)
+    except OSError as error:
+        with suppress(OSError):  # it was never made, or the disk is gone; the first error says more
+            os.unlink(beside)
+        raise StoreUnavailable(
+            f"{path}: cannot be written: {error.strerror}; nothing was changed", hint="check permissions and free space"
         ) from error

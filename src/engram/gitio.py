@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from engram.errors import NotFound, Unsupported
@@ -143,3 +143,45 @@ def _run(folder: str, *arguments: str) -> str:
 def _environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
     return {**kept, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8", "GIT_TERMINAL_PROMPT": "0"}
+
+
+def author(folder: str) -> tuple[str, str]:
+    """(name, address) that Git would commit with in `folder`; "" for what is not configured."""
+    found = []
+    for name in ("user.name", "user.email"):
+        try:
+            found.append(_run(folder, "config", "--get", name).strip())
+        except (OSError, subprocess.SubprocessError):
+            found.append("")
+    return found[0], found[1]
+
+
+def uncommitted(folder: str) -> frozenset[str] | None:
+    """Files below `folder` (relative, with `/`) that are not as the last commit has them: new, changed, ignored.
+
+    None outside of a repository or without a git program: nothing is committed there.
+    """
+    arguments = ("--no-optional-locks", "status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignored=matching")
+    try:
+        top = _run(folder, "rev-parse", "--show-prefix").strip()
+        listed = _run(folder, *arguments, "--no-renames", "--", ".")
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = set()
+    for row in listed.split("\0"):
+        path = row[3:]
+        if path.startswith(top):
+            found.add(path[len(top) :])
+    return frozenset(found)
+
+
+def in_history(folder: str, paths: Sequence[str]) -> frozenset[str]:
+    """Which of the files (relative to `folder`) some commit of some branch holds."""
+    found = set()
+    for path in paths:
+        try:
+            if _run(folder, "log", "--all", "--format=%H", "--max-count=1", "--", path).strip():
+                found.add(path)
+        except (OSError, subprocess.SubprocessError):
+            continue
+    return frozenset(found)

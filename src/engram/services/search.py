@@ -10,7 +10,8 @@ from engram.core.clean import clean
 from engram.core.observation import Observation, check_scope
 from engram.core.ports import Filters, Matches, Reader, Store
 from engram.core.query import Query, parse
-from engram.core.text import excerpt
+from engram.core.quoting import defang
+from engram.core.text import excerpt, preview
 from engram.errors import InvalidInput
 from engram.services.projects import Projects
 
@@ -18,6 +19,8 @@ MAX_LIMIT = 20
 DEFAULT_LIMIT = 10
 POOL = 60
 PREVIEW = 220
+# Beside a pack only observations that have this share of the task's words are worth a line.
+CARD_COVERAGE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +85,15 @@ class Search:
             ranked = ranking.rank(matches.candidates, idf, current_project=here)[:limit]
             hits = self._hydrate(tx, query, ranked, matches)
         return Found(query=clean(query.text), hits=hits, note=_note(query, matches, ranked))
+
+    def cards(self, text: str, *, limit: int) -> list[tuple[int, str]]:
+        """(id, one line) of observations that have most of the words, for showing beside something else."""
+        found = self.find(text, limit=limit)
+        return [
+            (hit.id, f"- #{hit.id} · {hit.type} · {hit.age} · {preview(defang(hit.title), 80)[0]}")
+            for hit in found.hits
+            if hit.coverage >= CARD_COVERAGE
+        ]
 
     def _hydrate(self, tx: Reader, query: Query, ranked: Sequence[ranking.Ranked], matches: Matches) -> list[Hit]:
         now = self._now()

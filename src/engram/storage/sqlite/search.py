@@ -8,30 +8,23 @@ from typing import Any
 import apsw
 
 from engram.core.ports import Filters, Matches
-from engram.core.query import MAX_TERMS, Query, Term
+from engram.core.query import Query, Term
 from engram.core.ranking import Candidate
 from engram.core.session import is_manual
 from engram.storage.sqlite import spelling
 from engram.storage.sqlite.coverage import Words
+from engram.storage.sqlite.postings import Postings, match_any
+from engram.storage.sqlite.postings import quote as _quote
 
 # title, content, topic key, derived forms, project token
 WEIGHTS = "5.0, 1.0, 2.0, 0.5, 0.0"
 
-# Scoring looks up every matched row, so a question of common words must not score half the store.
-MAX_POSTINGS = 50_000
-MIN_TERMS = 3
 # A project's token begins with a private-use letter (57344), which no query keeps: nobody finds rows by it.
 _NO_PROJECT = "\ue0000"
-# Below this many rows every term is admitted: scoring them all is cheaper than choosing.
-SMALL = 4_000
 # A search that finds fewer rows than this tries beginnings of words, then other spellings.
 TOO_FEW = 3
 # Rows drawn in because their neighbour in a conversation fits well.
 DRAWN_IN_BY = 20
-
-_ROWS = "SELECT count(*) FROM observation_fts_docsize"
-
-_COUNT = "SELECT count(*) FROM (SELECT 1 FROM observation_fts WHERE observation_fts MATCH :match LIMIT :most)"
 
 _CANDIDATES = """
     SELECT f.rowid, -bm25(observation_fts, {weights}) AS fit
@@ -74,12 +67,13 @@ def conditions(filters: Filters, besides: str | None = None) -> tuple[str, dict[
 def search(connection: apsw.Connection, query: Query, filters: Filters, *, pool: int) -> Matches:
     """Best rows by the index, with everything that ranking wants to know of them."""
     session = _Search(connection, filters, pool)
-    total = int(connection.execute(_ROWS).get)
-    terms, counts = session.rarest(query.terms)
+    postings = Postings(connection, "observation_fts")
+    total = postings.total()
+    terms, counts = postings.rarest(query.terms)
     # A pair that stands nowhere is a pair across two words, not a slip of the pen.
     missing = [term for term, count in zip(terms, counts, strict=True) if not count and term.text == term.word]
-    admitted, spent = session.admitted(terms, counts, total)
-    ids = session.candidates(admitted, session.admitted_forms(query.forms, spent, total), query.phrases)
+    admitted, spent = postings.admitted(terms, counts, total)
+    ids = session.candidates(admitted, postings.admitted_forms(query.forms, spent, total), query.phrases)
     spelled: dict[str, tuple[str, ...]] = {}
     prefixed = False
     if len(ids) < TOO_FEW:
@@ -124,57 +118,9 @@ class _Search:
         join = "JOIN observation AS o ON o.id = f.rowid" if sql else ""
         self._candidates = _CANDIDATES.format(weights=WEIGHTS, join=join, conditions=sql)
 
-    def rarest(self, terms: Sequence[Term]) -> tuple[list[Term], list[int]]:
-        """The rarest terms up to the limit, in the order given, and in how many rows each stands."""
-        counted = [(self._count(term), at, term) for at, term in enumerate(terms)]
-        # Terms that stand nowhere come last: they would push out those that find something.
-        kept = sorted(counted, key=lambda row: (row[0] == 0, row[0], row[1]))[:MAX_TERMS]
-        kept.sort(key=lambda row: row[1])
-        return [term for _, _, term in kept], [count for count, _, _ in kept]
-
-    def _count(self, term: Term) -> int:
-        """In how many rows `term` stands, counted no further than past the limit."""
-        return int(self._connection.execute(_COUNT, {"match": _quoted(term), "most": MAX_POSTINGS + 1}).get)
-
-    def admitted(self, terms: Sequence[Term], counts: Sequence[int], total: int) -> tuple[list[Term], int]:
-        """The rarest terms until they stand in `MAX_POSTINGS` rows together, at least `MIN_TERMS`; and in how many
-        rows they do."""
-        by_count = sorted(zip(counts, range(len(terms)), terms, strict=True), key=lambda row: row[:2])
-        chosen: list[Term] = []
-        spent = 0
-        for count, _, term in by_count:
-            if not count:
-                continue
-            if total > SMALL and len(chosen) >= MIN_TERMS and spent + count > MAX_POSTINGS:
-                break
-            chosen.append(term)
-            spent += count
-        return chosen, spent
-
-    def admitted_forms(self, forms: Sequence[Term], spent: int, total: int) -> list[Term]:
-        """Other spellings, the rarest first, as long as there is room: `get` and `id` out of `getUserId` may stand in
-        every row. A tenth of the limit is always theirs."""
-        if total <= SMALL:
-            return list(forms)
-        room = max(MAX_POSTINGS - spent, MAX_POSTINGS // 10)
-        chosen: list[Term] = []
-        for count, _, form in sorted(
-            ((self._count(form), at, form) for at, form in enumerate(forms)), key=lambda row: row[:2]
-        ):
-            room -= count
-            if room < 0:
-                break
-            if count:
-                chosen.append(form)
-        return chosen
-
     def candidates(self, terms: Sequence[Term], forms: Sequence[Term], phrases: Sequence[str]) -> dict[int, float]:
         """id → fit (1 for the best) of the rows with any of these, best first."""
-        words = {term.text for term in terms}
-        wanted = [_quoted(term) for term in (*terms, *forms)]
-        # A phrase of which a word was not admitted would cost what leaving the word out has saved.
-        wanted += [_quote(phrase) for phrase in phrases if words.issuperset(phrase.split())]
-        return self._run(" OR ".join(wanted))
+        return self._run(match_any(terms, forms, phrases))
 
     def _run(self, match: str) -> dict[int, float]:
         if not match:
@@ -264,11 +210,3 @@ class _Search:
             {**values, "id": id},
         )
         return next(iter(found), None) is not None
-
-
-def _quote(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
-
-
-def _quoted(term: Term) -> str:
-    return _quote(term.text) + ("*" if term.prefix else "")

@@ -1,0 +1,117 @@
+"""What services ask of the index of memories: everything in it can be made again from the files and the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from engram.core.memory import Memory
+from engram.core.query import Query
+from engram.core.ranking import Candidate
+
+Stamp = tuple[int, int]  # size in bytes, time of change in nanoseconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexed:
+    """A file as the index knows it: its memory, or the `problem` why it cannot be read.
+
+    `approved_at` and `approved_how` say when and how this very content was approved on this machine, or are "";
+    `was_approved` whether any content of this id was. `fetches` counts how often its body was given out.
+    """
+
+    row: int
+    path: str
+    memory: Memory | None
+    problem: str = ""
+    is_ignored: bool = False
+    approved_at: str = ""
+    approved_how: str = ""
+    was_approved: bool = False
+    fetches: int = 0
+    last_fetched: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadFile:
+    """A file that was just read."""
+
+    path: str
+    stamp: Stamp
+    memory: Memory | None
+    problem: str = ""
+    is_ignored: bool = False
+    said_hash: str = ""
+    search_terms: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """What the ledger says of one content: `content_hash` of memory `id` of `type` was approved."""
+
+    id: str
+    type: str
+    content_hash: str
+    at: str
+    how: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundMemories:
+    """Candidates of one root. `best` is the engine's score of the best one, for comparing roots; `counts` and
+    `total` are as in a search of observations."""
+
+    candidates: Sequence[Candidate]
+    best: float
+    counts: Sequence[int]
+    total: int
+
+
+class MemoryIndex(Protocol):
+    """The cache of one root. Reading and refreshing may happen in several processes at once."""
+
+    def note(self, name: str) -> str:
+        """A word that was kept beside the index, or ""."""
+
+    def stamps(self) -> dict[str, Stamp]: ...
+    def has_stamp(self, path: str, stamp: Stamp | None) -> bool:
+        """Whether the file was read with this stamp; None asks whether there is no such file."""
+
+    def refresh(
+        self, *, changed: Iterable[ReadFile], removed: Sequence[str], notes: dict[str, str] | None = None
+    ) -> None:
+        """Take in files that are new or differ, forget removed ones, in one transaction."""
+
+    def add_approvals(self, approvals: Sequence[Approval], *, notes: dict[str, str]) -> None: ...
+    def forget_approvals(self) -> None:
+        """For reading a ledger from its beginning again."""
+
+    def search(self, query: Query, *, pool: int) -> FoundMemories:
+        """Live memories only: readable, not ignored, not superseded or archived."""
+
+    def rows(self, rows: Sequence[int]) -> list[Indexed]:
+        """In the order of `rows`; those that are gone are left out."""
+
+    def by_id(self, id: str) -> list[Indexed]:
+        """All files that hold `id`, working notes after memories."""
+
+    def saying(self, said_hash: str) -> list[Indexed]:
+        """Live memories whose text is the same but for case, punctuation and space."""
+
+    def always(self) -> list[Indexed]: ...
+    def newest(self, limit: int) -> list[Indexed]: ...
+    def most_used(self, limit: int) -> list[Indexed]: ...
+    def notes_at_work(self) -> list[Indexed]:
+        """Working notes, newest first."""
+
+    def everything(self) -> list[Indexed]:
+        """All files, by path."""
+
+    def counts(self) -> dict[str, int]:
+        """Rows by `memories`, `rule`, `skill`, `knowledge`, `notes`, `unreadable`, `ignored`."""
+
+    def count_fetches(self, keys: Sequence[tuple[str, str]], *, at: str) -> None:
+        """One more fetch of each (type, id)."""
+
+    def close(self) -> None: ...

@@ -1,0 +1,323 @@
+"""What remembering a candidate would mean, given the memories that are most like it: one pure function.
+
+Similarity is the share of common words (Jaccard over word stems, stop words left out), which needs no statistics of
+the store: the same two texts always give the same verdict. The thresholds are starting points of ours, held by the
+table of cases in tests/core/test_verdict.py.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import StrEnum
+
+from engram.core import terms
+from engram.core.candidate import Candidate
+from engram.core.query import STOP_WORDS
+from engram.errors import InvalidInput
+
+# Share of common words from which two texts are about the same thing …
+CLOSE = 0.6
+# … may be: the person is asked before both are kept …
+LIKELY = 0.42
+# … or touch each other, which is worth a hint.
+RELATED = 0.15
+# Fewer common words than this are chance.
+LEAST_COMMON = 3
+# Share of a text's words that the other must hold to contain it.
+CONTAINED = 0.9
+# Containing a short remark proves nothing.
+LEAST_CONTAINED = 4
+MAX_RELATED = 3
+
+
+class Action(StrEnum):
+    ADD = "ADD"
+    UPDATE = "UPDATE"
+    SUPERSEDE = "SUPERSEDE"
+    NOOP = "NOOP"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A memory as far as a verdict looks at it."""
+
+    id: str
+    type: str
+    text: str
+    content_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """`target` is the id that an UPDATE, SUPERSEDE or NOOP is about, "" for ADD; `related` are ids worth a look.
+
+    `doubt` says why a person should look before both are kept, or is "".
+    """
+
+    action: Action
+    reason: str
+    target: str = ""
+    related: tuple[str, ...] = ()
+    doubt: str = ""
+
+    @property
+    def line(self) -> str:
+        """`ADD`, `UPDATE id`, `SUPERSEDE id`, `NOOP duplicate of id`."""
+        if self.action is Action.ADD:
+            return "ADD"
+        return f"NOOP duplicate of {self.target}" if self.action is Action.NOOP else f"{self.action} {self.target}"
+
+
+def decide(candidate: Candidate, known: Sequence[Known]) -> Verdict:
+    """The verdict. `known` holds the live memories of one root that could matter, those named by the candidate among
+    them. Raises `InvalidInput` when it names one that is not there, or of another type for UPDATE."""
+    related = _related(candidate, known)
+    named = _named(candidate, known, related)
+    if named is not None:
+        return named
+    said = normalised(candidate.text)
+    for memory in known:
+        if normalised(memory.text) == said:
+            return Verdict(action=Action.NOOP, target=memory.id, reason="says the same already")
+    same_type = [memory for memory in known if memory.type == candidate.type]
+    words = stems(candidate.text)
+    scored = sorted(((_alike(words, stems(memory.text)), memory) for memory in same_type), key=lambda row: row[1].id)
+    scored.sort(key=lambda row: -row[0])
+    for _, memory in scored:
+        if _contains(memory.text, candidate.text) and not contradicts(memory.text, candidate.text):
+            return Verdict(action=Action.NOOP, target=memory.id, reason="is contained in it", related=related)
+    for _, memory in scored:
+        if _contains(candidate.text, memory.text) and not contradicts(candidate.text, memory.text):
+            return Verdict(
+                action=Action.UPDATE,
+                target=memory.id,
+                reason="contains it, and says more",
+                related=_without(related, memory.id),
+            )
+    for score, memory in scored:
+        clash = contradicts(memory.text, candidate.text) if score >= LIKELY else ""
+        if clash:
+            return Verdict(
+                action=Action.SUPERSEDE,
+                target=memory.id,
+                reason=f"contradicts it: {clash}",
+                related=_without(related, memory.id),
+            )
+        if score >= CLOSE:
+            return Verdict(
+                action=Action.UPDATE,
+                target=memory.id,
+                reason=f"says nearly the same ({score:.2f})",
+                related=_without(related, memory.id),
+            )
+    reason = f"new; related: {', '.join(related)}" if related else "nothing like it is known"
+    return Verdict(action=Action.ADD, reason=reason, related=related, doubt=_doubt(candidate, scored, related))
+
+
+def _named(candidate: Candidate, known: Sequence[Known], related: tuple[str, ...]) -> Verdict | None:
+    """UPDATE or SUPERSEDES as the candidate says itself."""
+    target = candidate.update or candidate.supersedes
+    if not target:
+        return None
+    found = [memory for memory in known if memory.id == target]
+    if not found:
+        raise InvalidInput(f"candidate {candidate.number}: no memory `{target}` here", hint="`engram_search` finds ids")
+    if candidate.supersedes:
+        return Verdict(action=Action.SUPERSEDE, target=target, reason="as proposed", related=_without(related, target))
+    memory = next((memory for memory in found if memory.type == candidate.type), None)
+    if memory is None:
+        raise InvalidInput(
+            f"candidate {candidate.number}: `{target}` is a {found[0].type}, not a {candidate.type}",
+            hint="give its TYPE, or SUPERSEDES to replace it by another type",
+        )
+    if normalised(memory.text) == normalised(candidate.text):
+        return Verdict(action=Action.NOOP, target=target, reason="says the same already")
+    return Verdict(action=Action.UPDATE, target=target, reason="as proposed", related=_without(related, target))
+
+
+def _doubt(candidate: Candidate, scored: Sequence[tuple[float, Known]], related: tuple[str, ...]) -> str:
+    """Why an ADD should wait for an answer: a possible duplicate, or a dependency that is announced and not named."""
+    if candidate.keep_both:
+        return ""
+    linked = {id.rpartition(":")[2] for id in (*candidate.depends_on, *candidate.parent)}
+    for score, memory in scored:
+        if score >= LIKELY and memory.id not in linked:
+            return f"possible duplicate of {memory.id} ({score:.2f})"
+    if _ANNOUNCES.search(candidate.text) and not candidate.depends_on and not candidate.parent and related:
+        return f"announces a dependency, maybe on {related[0]}"
+    return ""
+
+
+_ANNOUNCES = re.compile(
+    r"\b(?:depends? on|builds? (?:up)?on|requires? (?:the|that|step|rule)|prerequisites?|is a follow-?up (?:of|to)|"
+    r"extends the)\b",
+    re.IGNORECASE,
+)
+
+
+def _related(candidate: Candidate, known: Sequence[Known]) -> tuple[str, ...]:
+    words = stems(candidate.text)
+    scored = [(_alike(words, stems(memory.text)), memory.id) for memory in known]
+    scored = [row for row in scored if row[0] >= RELATED]
+    scored.sort(key=lambda row: (-row[0], row[1]))
+    return tuple(dict.fromkeys(id for _, id in scored))[:MAX_RELATED]
+
+
+def _without(ids: tuple[str, ...], id: str) -> tuple[str, ...]:
+    return tuple(other for other in ids if other != id)
+
+
+# -- comparing texts ---------------------------------------------------------------------------------------------------
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_ENDINGS = ("ations", "ation", "ings", "ing", "edly", "ies", "ied", "ers", "ed", "es", "er", "ly", "s", "e")
+
+
+def normalised(text: str) -> str:
+    """`text` for asking whether two say the same: no case, punctuation, list marks or white space."""
+    return " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
+
+
+def stems(text: str) -> frozenset[str]:
+    """The words that carry meaning, without their commonest English endings; pairs for scripts without spaces."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    found: set[str] = set()
+    for run in terms.unspaced_runs(folded):
+        found.update(terms.pairs(run))
+        folded = folded.replace(run, " ")
+    for word in _WORD.findall(folded):
+        bare = re.sub(r"['’]s$", "", word)
+        if bare not in STOP_WORDS or bare in _NEGATIONS:
+            found.add(_stem(bare))
+    return frozenset(found)
+
+
+def _stem(word: str) -> str:
+    if word.isascii() and len(word) > 4:
+        for ending in _ENDINGS:
+            if word.endswith(ending) and len(word) - len(ending) >= 3:
+                word = word[: -len(ending)]
+                break
+    return word[:-1] if len(word) > 4 and word[-1] == word[-2] else word
+
+
+def _alike(one: frozenset[str], other: frozenset[str]) -> float:
+    common = len(one & other)
+    if common < min(LEAST_COMMON, len(one), len(other)) or not common:
+        return 0.0
+    return common / len(one | other)
+
+
+def _contains(whole: str, part: str) -> bool:
+    outer, inner = stems(whole), stems(part)
+    return len(inner) >= LEAST_CONTAINED and len(inner & outer) >= CONTAINED * len(inner)
+
+
+# -- contradiction -----------------------------------------------------------------------------------------------------
+
+_NEGATIONS = frozenset(
+    "not never no don't dont doesn't doesnt won't can't cannot mustn't shouldn't isn't aren't without avoid stop "
+    "forbid forbidden disallow disable disabled deny denied off false nunca jamais niemals никогда нельзя không".split()
+)
+_OPPOSITES = (
+    ("always", "never"),
+    ("allow", "forbid"),
+    ("allowed", "forbidden"),
+    ("enable", "disable"),
+    ("enabled", "disabled"),
+    ("on", "off"),
+    ("true", "false"),
+    ("before", "after"),
+    ("required", "optional"),
+    ("sync", "async"),
+    ("synchronous", "asynchronous"),
+    ("public", "private"),
+    ("use", "avoid"),
+    ("prefer", "avoid"),
+    ("do", "don't"),
+)
+_NEGATED_SCRIPTS = re.compile(r"(?:しない|ません|禁止|ないで|ないこと|不要|不得|别|勿|못|지 ?마|하지 않)")
+# How much of both texts must stand in the same order around a changed value.
+_SAME_FRAME = 0.6
+_LONGEST_VALUE = 3
+
+
+def contradicts(known: str, candidate: str) -> str:
+    """What the second text says against the first, or "": the polarity, a number, or a named value in the same
+    place. For texts that are known to be about the same."""
+    before, after = _tokens(known), _tokens(candidate)
+    if not before or not after:
+        return ""
+    one, other = set(before), set(after)
+    for word, opposite in _OPPOSITES:
+        for here, there in ((word, opposite), (opposite, word)):
+            if here in one and here not in other and there in other and there not in one:
+                return f"`{here}` became `{there}`"
+    if _negated(before) & (_affirmed(after)) or _negated(after) & _affirmed(before):
+        return "one says not to"
+    if bool(_NEGATED_SCRIPTS.search(known)) != bool(_NEGATED_SCRIPTS.search(candidate)):
+        return "one says not to"
+    return _changed_value(before, after)
+
+
+def _tokens(text: str) -> list[str]:
+    folded = unicodedata.normalize("NFKC", text).replace("’", "'")
+    return [
+        word.casefold() for word in re.findall(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:'[^\W_]+)?(?:[._/-][^\W_]+)*", folded)
+    ]
+
+
+def _negated(words: list[str]) -> set[str]:
+    """Stems of the two words of meaning that follow each negation."""
+    found: set[str] = set()
+    for at, word in enumerate(words):
+        if word in _NEGATIONS:
+            following = [_stem(next_) for next_ in words[at + 1 : at + 6] if next_ not in STOP_WORDS]
+            found.update(following[:2])
+    return found
+
+
+def _affirmed(words: list[str]) -> set[str]:
+    return {_stem(word) for word in words if word not in STOP_WORDS} - _negated(words)
+
+
+def _changed_value(before: list[str], after: list[str]) -> str:
+    """`deploys go to fly` / `deploys go to aws`: the frame is the same, a short piece stands in place of another."""
+    if len(before) > 400 or len(after) > 400:
+        return ""
+    blocks = SequenceMatcher(None, before, after, autojunk=False)
+    if blocks.ratio() < _SAME_FRAME:
+        return ""
+    for kind, i, j, k, m in blocks.get_opcodes():
+        if kind != "replace" or j - i > _LONGEST_VALUE or m - k > _LONGEST_VALUE:
+            continue
+        old, new = before[i:j], after[k:m]
+        if {_stem(word) for word in old} & {_stem(word) for word in new}:
+            continue
+        if all(word in STOP_WORDS for word in (*old, *new)):
+            continue
+        if (_is_value(old) and _is_value(new)) or (len(old) == len(new) == 1 and _are_names(old[0], new[0])):
+            return f"`{' '.join(old)}` became `{' '.join(new)}`"
+    return ""
+
+
+def _is_value(words: list[str]) -> bool:
+    return any(word[0].isdigit() for word in words)
+
+
+# Words that stand in for each other without changing what is meant.
+_VERBS = frozenset(
+    "use utilise utilize run execute call invoke create make write add put keep store save set choose pick select "
+    "remove delete drop check verify ensure show display get fetch start begin stop end change update modify".split()
+)
+
+
+def _are_names(old: str, new: str) -> bool:
+    """Whether two words are two things rather than two wordings of one."""
+    if old in STOP_WORDS or new in STOP_WORDS or old in _VERBS or new in _VERBS:
+        return False
+    return _stem(old) != _stem(new)

@@ -1,0 +1,695 @@
+"""Read memories: the right few for a task within a budget, one by its id, or a list of what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
+from urllib.parse import unquote
+
+from engram.core import ranking
+from engram.core.instructions import find_instructions
+from engram.core.intent import Intent, read_intent
+from engram.core.memory import Memory, is_readable_id, summary
+from engram.core.memory_ports import FoundMemories, Indexed
+from engram.core.pack import DISCLOSURES, MAX_BUDGET, MIN_BUDGET, Choice, Disclosure, Pack, build
+from engram.core.query import Query, parse
+from engram.core.quoting import defang
+from engram.core.relevance import Relevance, relevant
+from engram.core.secrets import find_secrets
+from engram.core.standing import Standing, why_card, why_hidden
+from engram.core.text import count_tokens, plural, preview
+from engram.errors import InvalidInput, NotFound
+from engram.services.memory_roots import MemoryRoot, MemoryRoots
+from engram.vault.config import Setting
+
+POOL = 60
+MAX_FULL = 32
+MAX_SEARCH = 100
+DEFAULT_SEARCH = 20
+# Cards of a load without a task: what is newest and what is used most.
+NEWEST_CARDS, MOST_USED_CARDS = 5, 5
+MAX_PREREQUISITES = 32
+# A memory that stands for what it says changes rarely between choosing and showing; then the choice is made again.
+ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """A memory in its place: how far it may be trusted, why it is hidden or only a card ("" for neither)."""
+
+    place: MemoryRoot
+    row: Indexed
+    memory: Memory
+    standing: Standing
+    hidden: str
+    card_only: str
+
+    @property
+    def scope(self) -> str:
+        return self.place.root.scope
+
+    @property
+    def key(self) -> str:
+        """Unique among all memories: `workspace:rule:use-pnpm`."""
+        return f"{self.scope}:{self.memory.type}:{self.memory.id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """Why a memory is in a pack or not: `place` is body, card, omitted or left out."""
+
+    id: str
+    type: str
+    scope: str
+    score: float
+    place: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A hit of a search or a step of a route."""
+
+    id: str
+    type: str
+    scope: str
+    score: float
+    title: str
+    summary: str
+    standing: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A pack and where its memories are: keys as `scope:type:id`, and ids as `engram_load` takes them."""
+
+    pack: Pack
+    card_ids: tuple[str, ...]
+    omitted_ids: tuple[str, ...]
+    explained: tuple[Explained, ...] = ()
+    missing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routed:
+    """What kind of task it is, and the memories it routes to, in the order in which they would be loaded."""
+
+    intent: Intent
+    entries: tuple[Entry, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundEntries:
+    entries: tuple[Entry, ...]
+    total: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Selection:
+    """What a task selects, before it is fitted into a budget."""
+
+    matches: list[tuple[Seen, float, str]] = field(default_factory=list)
+    always: list[Seen] = field(default_factory=list)
+    needed: list[Seen] = field(default_factory=list)
+    cards: list[Seen] = field(default_factory=list)
+    needs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    left_out: list[tuple[Seen, float, str]] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+    def everything(self) -> list[Seen]:
+        return [*(seen for seen, _, _ in self.matches), *self.always, *self.needed, *self.cards]
+
+
+class Memories:
+    """`evidence` gives cards of observations for a task: (id, line) pairs, at most so many as asked for."""
+
+    def __init__(
+        self,
+        roots: MemoryRoots,
+        *,
+        now: Callable[[], str],
+        evidence: Callable[[str, int], Sequence[tuple[int, str]]] | None = None,
+    ) -> None:
+        self._roots = roots
+        self._now = now
+        self._evidence = evidence
+
+    # -- loading ---------------------------------------------------------------------------------------------------
+
+    def load(
+        self,
+        query: str | None = None,
+        *,
+        budget_tokens: int | None = None,
+        disclosure: str = "auto",
+        full: bool = False,
+        explain: bool = False,
+        objective: str = "",
+    ) -> Loaded:
+        """A pack for a task; without a task the always-on memories and cards of the newest and most used.
+
+        `full` is the broad form: more matches, whole bodies, no budget. `objective` lets working notes of that
+        objective appear as cards. Raises `InvalidInput` for a budget or disclosure that is not one.
+        """
+        if disclosure not in DISCLOSURES:
+            raise InvalidInput("disclosure: is not one", hint=f"one of: {', '.join(DISCLOSURES)}")
+        settings = self._roots.settings()
+        budget = budget_tokens if budget_tokens is not None else int(settings["load.max_tokens"].value)
+        if not MIN_BUDGET <= budget <= MAX_BUDGET:
+            raise InvalidInput(f"budget_tokens: must be from {MIN_BUDGET} to {MAX_BUDGET:,}")
+        limit = MAX_FULL if full else int(settings["load.limit"].value)
+        chosen, notes = self._choose(query, settings, limit=limit, objective=objective, is_broad=full)
+        choices = self._choices(chosen, settings, full=full)
+        footer = self._evidence_cards(query) if not full and disclosure != "bodies" else ""
+        pack = build(
+            choices,
+            budget=None if full else budget,
+            disclosure=cast("Disclosure", "auto" if full else disclosure),
+            heading=lambda bodies, cards, omitted: _heading(query, bodies, cards, omitted, len(choices)),
+            footer=footer,
+        )
+        if footer and pack.omitted:  # evidence comes only when room is left
+            pack = build(
+                choices,
+                budget=None if full else budget,
+                disclosure=cast("Disclosure", disclosure),
+                heading=lambda bodies, cards, omitted: _heading(query, bodies, cards, omitted, len(choices)),
+            )
+        names = {choice.key: choice.name for choice in choices}
+        self._count(chosen, pack.bodies)
+        return Loaded(
+            pack=pack,
+            card_ids=tuple(names[key] for key in pack.cards),
+            omitted_ids=tuple(names[key] for key in pack.omitted),
+            explained=_explained(chosen, pack) if explain else (),
+            missing=tuple(dict.fromkeys(chosen.missing)),
+            notes=tuple(dict.fromkeys([*notes, *_trust_notes(self._roots)])),
+        )
+
+    def fetch(self, ids: str) -> Loaded:
+        """Memories by id (several with commas), whole, whatever the budget. Unknown ids are named in `missing`; safety
+        holds: what may not be shown comes as a card with the reason. Raises `NotFound` when none is there."""
+        wanted = [id.strip() for id in ids.split(",") if id.strip()]
+        if not wanted:
+            raise InvalidInput("id: must not be blank")
+        settings = self._roots.settings()
+        chosen = _Selection()
+        places = self._roots.existing()
+        for name in wanted[:MAX_FULL]:
+            found = self._named(name, places, settings)
+            if not found:
+                chosen.missing.append(name)
+            for seen in found:
+                if seen.key not in {other.key for other, _, _ in chosen.matches}:
+                    chosen.matches.append((seen, 1.0, "asked for by id"))
+        if not chosen.matches:
+            near = self._near(wanted[0], places, settings)
+            raise NotFound(
+                f"no memory with the id {', '.join(f'`{defang(name)[:80]}`' for name in wanted[:5])}",
+                hint=f"near: {', '.join(near)}" if near else "`engram_search` finds ids",
+            )
+        choices = self._choices(chosen, settings, full=True, by_id=True)
+        pack = build(choices, budget=None, heading=lambda bodies, cards, omitted: "")
+        pack = replace(pack, text=pack.text.strip(), tokens=count_tokens(pack.text.strip()))
+        names = {choice.key: choice.name for choice in choices}
+        self._count(chosen, pack.bodies)
+        return Loaded(
+            pack=pack,
+            card_ids=tuple(names[key] for key in pack.cards),
+            omitted_ids=(),
+            missing=tuple(chosen.missing),
+            notes=tuple(f"not found: {defang(name)[:80]}" for name in chosen.missing),
+        )
+
+    def route(self, task: str) -> Routed:
+        """What kind of task it is, and what it would load."""
+        settings = self._roots.settings()
+        intent = read_intent(task)
+        chosen, notes = self._choose(task, settings, limit=int(settings["load.limit"].value))
+        scores = {seen.key: score for seen, score, _ in chosen.matches}
+        matched = [seen for seen, _, _ in chosen.matches]
+        order = _load_order([*chosen.always, *chosen.needed, *matched], chosen.needs)
+        return Routed(
+            intent=intent,
+            entries=tuple(_entry(seen, scores.get(seen.key, 0.0)) for seen in order),
+            notes=tuple(notes),
+        )
+
+    def search(self, query: str, *, limit: int = DEFAULT_SEARCH, type: str | None = None) -> FoundEntries:
+        """Memories by words, best first; what is hidden is not found."""
+        if not 1 <= limit <= MAX_SEARCH:
+            raise InvalidInput(f"limit: must be from 1 to {MAX_SEARCH}")
+        settings = self._roots.settings()
+        ranked, notes = self._ranked(parse(query), settings, Intent(kind="unknown", confidence=0.0))
+        shown = [
+            (seen, score)
+            for seen, score, _ in ranked
+            if not seen.hidden and seen.memory.type == (type or seen.memory.type)
+        ]
+        return FoundEntries(
+            entries=tuple(_entry(seen, score.score) for seen, score in shown[:limit]),
+            total=len(shown),
+            notes=tuple(notes),
+        )
+
+    def matching_cards(self, query: str, *, limit: int = 3) -> list[Entry]:
+        """Up to three memories for a search of observations; nothing that is not relevant."""
+        settings = self._roots.settings()
+        if not self._roots.existing():
+            return []
+        chosen, _ = self._choose(query, settings, limit=limit)
+        return [_entry(seen, score) for seen, score, _ in chosen.matches[:limit]]
+
+    def index_cards(self) -> list[str]:
+        """One line for each memory that may be seen, workspace first."""
+        settings = self._roots.settings()
+        lines = []
+        for place in self._roots.existing():
+            for row in place.index.everything():
+                seen = self._seen(place, row, settings)
+                if seen is not None and not seen.hidden and not seen.memory.tier:
+                    lines.append(_card(seen, ""))
+        return lines
+
+    def resources(self, limit: int) -> list[Entry]:
+        """The memories that are used most, for a client's list; ties by the latest update, then id."""
+        settings = self._roots.settings()
+        found: dict[str, tuple[Seen, int]] = {}
+        for place in self._roots.existing():
+            for row in place.index.most_used(limit + POOL if limit else 0):
+                seen = self._seen(place, row, settings)
+                if seen is not None and not seen.hidden and f"{seen.memory.type}:{seen.memory.id}" not in found:
+                    found[f"{seen.memory.type}:{seen.memory.id}"] = (seen, row.fetches)
+        ordered = sorted(found.values(), key=lambda pair: pair[0].memory.id)
+        ordered.sort(key=lambda pair: pair[0].memory.updated, reverse=True)
+        ordered.sort(key=lambda pair: -pair[1])
+        return [_entry(seen, float(fetches)) for seen, fetches in ordered[:limit]]
+
+    # -- choosing --------------------------------------------------------------------------------------------------
+
+    def _choose(
+        self,
+        query: str | None,
+        settings: Mapping[str, Setting],
+        *,
+        limit: int,
+        objective: str = "",
+        is_broad: bool = False,
+    ) -> tuple[_Selection, list[str]]:
+        for _ in range(ATTEMPTS):
+            chosen, notes = self._chosen(query, settings, limit=limit, objective=objective, is_broad=is_broad)
+            by_place: dict[str, tuple[MemoryRoot, list[Indexed]]] = {}
+            for seen in chosen.everything():
+                by_place.setdefault(seen.place.root.path, (seen.place, []))[1].append(seen.row)
+            stale = [place for place, rows in by_place.values() if not place.are_fresh(rows)]
+            if not stale:
+                break
+        return chosen, notes
+
+    def _chosen(
+        self, query: str | None, settings: Mapping[str, Setting], *, limit: int, objective: str, is_broad: bool
+    ) -> tuple[_Selection, list[str]]:
+        chosen = _Selection()
+        notes: list[str] = []
+        places = self._roots.existing()
+        taken: set[str] = set()
+        for place in places:
+            for row in place.index.always():
+                seen = self._seen(place, row, settings)
+                if seen is None or seen.hidden or not self._is_first(seen, places):
+                    continue
+                if seen.card_only:
+                    chosen.cards.append(seen)
+                else:
+                    chosen.always.append(seen)
+                taken.add(seen.key)
+        if query is not None and query.strip():
+            ranked, notes = self._ranked(parse(query), settings, read_intent(query), is_broad=is_broad)
+            for seen, place_in_order, hidden in ranked:
+                if seen.key in taken:
+                    continue
+                reason = hidden or ("" if place_in_order.is_relevant else "too little in common with the task")
+                if not reason and len(chosen.matches) >= limit:
+                    reason = f"more than {limit} match better"
+                if reason:
+                    chosen.left_out.append((seen, place_in_order.score, reason))
+                else:
+                    chosen.matches.append((seen, place_in_order.score, place_in_order.why))
+                    taken.add(seen.key)
+        else:
+            for place in places:
+                for row in (*place.index.most_used(MOST_USED_CARDS), *place.index.newest(NEWEST_CARDS)):
+                    seen = self._seen(place, row, settings)
+                    if seen is None or seen.hidden or seen.key in taken or seen.memory.confidence == "low":
+                        continue
+                    if self._is_first(seen, places):
+                        chosen.cards.append(seen)
+                        taken.add(seen.key)
+            if objective:
+                self._notes_for(objective, places, settings, chosen)
+        self._add_needed(chosen, places, settings, taken)
+        return chosen, notes
+
+    def _notes_for(
+        self, objective: str, places: Sequence[MemoryRoot], settings: Mapping[str, Setting], chosen: _Selection
+    ) -> None:
+        wanted = " ".join(objective.casefold().split())
+        for place in places:
+            for row in place.index.notes_at_work():
+                seen = self._seen(place, row, settings)
+                suits = seen is not None and " ".join(seen.memory.objective.casefold().split()) == wanted
+                if seen is not None and suits and not seen.hidden:
+                    chosen.cards.append(seen)
+
+    def _ranked(
+        self, query: Query, settings: Mapping[str, Setting], intent: Intent, *, is_broad: bool = False
+    ) -> tuple[list[tuple[Seen, Relevance, str]], list[str]]:
+        """Every candidate of every root with its relevance, best first, and why it is hidden, or ""."""
+        places = self._roots.existing()
+        found: list[tuple[MemoryRoot, FoundMemories]] = [
+            (place, place.index.search(query, pool=POOL)) for place in places
+        ]
+        if not found:
+            return [], []
+        length = min(len(one.counts) for _, one in found)
+        counts = [sum(one.counts[at] for _, one in found) for at in range(length)]
+        idf = ranking.weights(counts, sum(one.total for _, one in found))
+        best = max((one.best for _, one in found), default=0.0) or 1.0
+        rows: list[tuple[Seen, Relevance, str]] = []
+        for place, one in found:
+            candidates = [replace(row, fit=row.fit * one.best / best) for row in one.candidates]
+            by_row = {row.row: row for row in place.index.rows([candidate.id for candidate in candidates])}
+            for candidate in candidates:
+                row = by_row.get(candidate.id)
+                seen = self._seen(place, row, settings) if row is not None else None
+                if seen is None:
+                    continue
+                weighed = relevant(
+                    candidate,
+                    idf,
+                    terms=query.terms,
+                    phrases=[*seen.memory.triggers],
+                    query=query.text,
+                    suits_intent=intent.is_known and _suits(seen.memory, intent),
+                    is_workspace=seen.scope == "workspace",
+                    is_broad=is_broad,
+                )
+                hidden = seen.hidden
+                if not hidden and seen.memory.confidence == "low" and not is_broad:
+                    hidden = "low confidence: never loaded by itself"
+                if not hidden and not self._is_first(seen, places):
+                    hidden = "the workspace has one of the same id"
+                rows.append((seen, weighed, hidden))
+        rows.sort(key=lambda item: (-round(item[1].score, 9), item[0].key))
+        return rows, []
+
+    def _seen(self, place: MemoryRoot, row: Indexed, settings: Mapping[str, Setting]) -> Seen | None:
+        if row.memory is None:
+            return None
+        around = self._roots.circumstances(place, today=self._now()[:10], settings=settings)
+        stands = place.standing(row)
+        hidden = why_hidden(row.memory, around, is_ignored=row.is_ignored)
+        card_only = why_card(row.memory, stands, around)
+        if not hidden and not card_only and stands is not Standing.APPROVED:
+            card_only = _why_unsafe(row.memory)
+        return Seen(place=place, row=row, memory=row.memory, standing=stands, hidden=hidden, card_only=card_only)
+
+    def _is_first(self, seen: Seen, places: Sequence[MemoryRoot]) -> bool:
+        """The workspace's memory stands before a global one of the same id and type, and one file before another."""
+        for place in places:
+            for row in place.index.by_id(seen.memory.id):
+                if (
+                    row.memory is not None
+                    and row.memory.type == seen.memory.type
+                    and bool(row.memory.tier) == bool(seen.memory.tier)
+                ):
+                    return place is seen.place and row.row == seen.row.row
+        return True
+
+    def _add_needed(
+        self,
+        chosen: _Selection,
+        places: Sequence[MemoryRoot],
+        settings: Mapping[str, Setting],
+        taken: set[str],
+    ) -> None:
+        """Prerequisites of what was chosen, of theirs, and so on, across roots; circles are walked once."""
+        waiting = [*(seen for seen, _, _ in chosen.matches), *chosen.always]
+        known = {seen.key: seen for seen in (*waiting, *chosen.cards)}
+        while waiting:
+            seen = waiting.pop(0)
+            keys: list[str] = []
+            for name in seen.memory.depends_on:
+                found = [other for other in self._named(_bare(name), places, settings) if not other.memory.tier]
+                if not found:
+                    chosen.missing.append(f"{seen.memory.id} depends on `{defang(name)[:80]}`, which is not there")
+                    continue
+                other = found[0]
+                if other.hidden:
+                    chosen.missing.append(f"{seen.memory.id} depends on {other.memory.id}: {other.hidden}")
+                    continue
+                keys.append(other.key)
+                if other.key not in known and len(chosen.needed) < MAX_PREREQUISITES:
+                    known[other.key] = other
+                    taken.add(other.key)
+                    chosen.needed.append(other)
+                    waiting.append(other)
+            chosen.needs[seen.key] = tuple(keys)
+
+    def _named(self, name: str, places: Sequence[MemoryRoot], settings: Mapping[str, Setting]) -> list[Seen]:
+        """Memories that `name` means: an id, `scope:id`, `type:id` or `scope:type:id`. Workspace before global; a
+        working note only when no memory has the id."""
+        *qualifiers, id = unquote(name).split(":")
+        if not is_readable_id(id) or len(qualifiers) > 2:
+            return []
+        found: list[Seen] = []
+        for place in places:
+            for row in place.index.by_id(id):
+                seen = self._seen(place, row, settings)
+                if seen is not None and all(word in (seen.scope, seen.memory.type) for word in qualifiers):
+                    found.append(seen)
+        durable = [seen for seen in found if not seen.memory.tier]
+        kept: dict[str, Seen] = {}
+        for seen in durable or found:
+            kept.setdefault(seen.memory.type, seen)
+        return list(kept.values())
+
+    def _near(self, name: str, places: Sequence[MemoryRoot], settings: Mapping[str, Setting]) -> list[str]:
+        from difflib import get_close_matches
+
+        ids = [
+            row.memory.id
+            for place in places
+            for row in place.index.everything()
+            if row.memory is not None and not row.is_ignored
+        ]
+        starts = [id for id in ids if id.startswith(name)]
+        return list(dict.fromkeys([*starts, *get_close_matches(name, ids, n=3, cutoff=0.5)]))[:3]
+
+    # -- showing ---------------------------------------------------------------------------------------------------
+
+    def _choices(
+        self, chosen: _Selection, settings: Mapping[str, Setting], *, full: bool = False, by_id: bool = False
+    ) -> list[Choice]:
+        everything = chosen.everything()
+        ids = [seen.memory.id for seen in everything]
+        choices = []
+        kinds = {
+            **{seen.key: "card" for seen in chosen.cards},
+            **{seen.key: "needed" for seen in chosen.needed},
+            **{seen.key: "always" for seen in chosen.always},
+            **{seen.key: "match" for seen, _, _ in chosen.matches},
+        }
+        for seen in everything:
+            reason = seen.hidden or seen.card_only
+            if by_id and seen.standing is Standing.NOTE and not seen.hidden:
+                reason = ""  # whoever asks for a note by name may read it, labelled as what it is
+            name = seen.memory.id if ids.count(seen.memory.id) == 1 else seen.key
+            choices.append(
+                Choice(
+                    key=seen.key,
+                    name=name,
+                    kind=kinds[seen.key],
+                    body=_body(seen, settings, full=full) if not reason else "",
+                    card=_card(seen, reason, name=name),
+                    card_only=reason,
+                    needs=chosen.needs.get(seen.key, ()),
+                )
+            )
+        return choices
+
+    def _evidence_cards(self, query: str | None) -> str:
+        if self._evidence is None or not query or not query.strip():
+            return ""
+        cards = self._evidence(query, 3)
+        if not cards:
+            return ""
+        return "\n".join(["Evidence, not approved (observations; mem_get_observation):", *(line for _, line in cards)])
+
+    def _count(self, chosen: _Selection, bodies: Iterable[str]) -> None:
+        by_place: dict[str, tuple[MemoryRoot, list[tuple[str, str]]]] = {}
+        shown = set(bodies)
+        for seen in chosen.everything():
+            if seen.key in shown:
+                by_place.setdefault(seen.place.root.path, (seen.place, []))[1].append(
+                    (seen.memory.type, seen.memory.id)
+                )
+        for place, keys in by_place.values():
+            place.index.count_fetches(keys, at=self._now())
+
+
+def _bare(name: str) -> str:
+    """A prerequisite may be written as an id, a path or a file name."""
+    return name.strip().replace("\\", "/").rpartition("/")[2].removesuffix(".md")
+
+
+def _suits(memory: Memory, intent: Intent) -> bool:
+    said = {tag.lower().removeprefix("task_type:") for tag in memory.tags} | {word.lower() for word in memory.triggers}
+    return intent.kind in said
+
+
+def _why_unsafe(memory: Memory) -> str:
+    """A text that nobody approved here is looked through before it may speak."""
+    whole = f"{memory.title}\n{memory.text}\n{memory.extra}"
+    if suspects := find_instructions(whole):
+        return f"holds text that forges instructions ({suspects[0].kind})"
+    if findings := find_secrets(whole):
+        return f"holds a secret ({findings[0].kind})"
+    return ""
+
+
+_LABELS = {
+    Standing.APPROVED: "approved",
+    Standing.TEAM: "team, not reviewed here",
+    Standing.EDITED: "changed, not approved",
+    Standing.UNAPPROVED: "not approved",
+    Standing.NOTE: "working note, not approved",
+}
+
+
+def wording(memory: Memory, settings: Mapping[str, Setting]) -> str:
+    """The text of a memory: of a rule with variants the active one, where those are enabled."""
+    if memory.variants and settings["rule_variants.enabled"].value:
+        for name in (str(settings["rule_variants.active"].value), "balanced", "light", "strict"):
+            if name in memory.variants:
+                return memory.variants[name]
+    return memory.text or next(iter(memory.variants.values()), "")
+
+
+def _body(seen: Seen, settings: Mapping[str, Setting], *, full: bool) -> str:
+    memory = seen.memory
+    text = wording(memory, settings)
+    if memory.extra:
+        text = f"{text}\n\n{memory.extra}"
+    if seen.standing is not Standing.APPROVED:
+        text = defang(text)
+    attributes = [f'id="{memory.id}"', f'type="{memory.type}"', f'scope="{seen.scope}"']
+    attributes.append(f'state="{_LABELS[seen.standing]}"')
+    if full:
+        attributes += [f'authority="{memory.authority}"', f'confidence="{memory.confidence}"']
+        attributes += [f'updated="{_attribute(memory.updated)}"'] if memory.updated else []
+        attributes += [f'tags="{_attribute(", ".join(memory.tags))}"'] if memory.tags else []
+        attributes += [f'depends_on="{_attribute(", ".join(memory.depends_on))}"'] if memory.depends_on else []
+    return f"<memory {' '.join(attributes)}>\n{_kept_inside(text)}\n</memory>"
+
+
+def _attribute(text: str) -> str:
+    return defang(text).replace('"', "'").replace("<", "‹").replace(">", "›").replace("\n", " ")
+
+
+def _kept_inside(text: str) -> str:
+    """No text can end its own quotation."""
+    return text.replace("</memory", "<\\/memory") if "</memory" in text else text
+
+
+def _card(seen: Seen, reason: str, *, name: str = "") -> str:
+    memory = seen.memory
+    said = defang(summary(memory))
+    title = defang(memory.title)
+    if not said.casefold().startswith(title.casefold().rstrip("…")[:40]):
+        said = preview(f"{title}: {said}", 120)[0]
+    label = reason or ("" if seen.standing is Standing.APPROVED else _LABELS[seen.standing])
+    end = f" ({label})" if label else ""
+    return f"- {name or memory.id} · {memory.type} · {seen.scope} · {said}{end}"
+
+
+def _entry(seen: Seen, score: float) -> Entry:
+    return Entry(
+        id=seen.memory.id,
+        type=seen.memory.type,
+        scope=seen.scope,
+        score=round(score, 4),
+        title=defang(seen.memory.title),
+        summary=defang(summary(seen.memory)),
+        standing=str(seen.standing),
+        note=seen.hidden or seen.card_only,
+    )
+
+
+def _heading(query: str | None, bodies: int, cards: int, omitted: int, selected: int) -> str:
+    if not selected:
+        return "No memory matches this task." if query else "No memories yet."
+    parts = [f"{bodies} of {plural(selected, 'memory').replace('memorys', 'memories')} in full"]
+    if cards:
+        parts.append(f"{cards} as cards (engram_load id=… shows one)")
+    if omitted:
+        parts.append(f"{omitted} left out")
+    return "Engram: " + ", ".join(parts) + "."
+
+
+def _explained(chosen: _Selection, pack: Pack) -> tuple[Explained, ...]:
+    places = (
+        dict.fromkeys(pack.bodies, "body") | dict.fromkeys(pack.cards, "card") | dict.fromkeys(pack.omitted, "omitted")
+    )
+    reasons: dict[str, tuple[Seen, float, str]] = {}
+    for seen, score, why in chosen.matches:
+        reasons[seen.key] = (seen, score, why)
+    for kind, group in (("always on", chosen.always), ("a prerequisite", chosen.needed), ("a card", chosen.cards)):
+        for seen in group:
+            reasons.setdefault(seen.key, (seen, 0.0, kind))
+    rows = [
+        Explained(
+            id=seen.memory.id,
+            type=seen.memory.type,
+            scope=seen.scope,
+            score=round(score, 4),
+            place=places[key],
+            reason="; ".join(part for part in (why, seen.card_only) if part),
+        )
+        for key, (seen, score, why) in reasons.items()
+    ]
+    rows += [
+        Explained(
+            id=seen.memory.id,
+            type=seen.memory.type,
+            scope=seen.scope,
+            score=round(score, 4),
+            place="left out",
+            reason=why,
+        )
+        for seen, score, why in chosen.left_out
+    ]
+    return tuple(rows)
+
+
+def _load_order(seen: Sequence[Seen], needs: Mapping[str, tuple[str, ...]]) -> list[Seen]:
+    """Each after what it needs, as bodies stand in a pack."""
+    from engram.core.pack import needs_first
+
+    by_key = {one.key: one for one in seen}
+    return [by_key[key] for key in needs_first(list(by_key), needs)]
+
+
+def _trust_notes(roots: MemoryRoots) -> list[str]:
+    place = roots.workspace
+    if place is None or place.trust.is_trusted:
+        return []
+    counts = place.index.counts()
+    if not counts["memories"]:
+        return []
+    return ["this workspace is not trusted: its memories are shown as cards only (a person runs `engram trust`)"]

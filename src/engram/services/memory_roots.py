@@ -1,0 +1,372 @@
+"""The roots that memories are read from, each with an index that is kept as fresh as its files."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from engram import gitio
+from engram.core.memory_ports import Approval, Indexed, MemoryIndex, ReadFile
+from engram.core.standing import ACCEPTED, Circumstances, Standing, standing
+from engram.errors import NotFound, StoreUnavailable
+from engram.vault import batch, config, folder, ledger
+from engram.vault.config import Setting
+from engram.vault.ledger import Ledger, Line
+from engram.vault.roots import Root, global_root, workspace_root
+
+# A root with more files than this is not looked through whole at each read of one process: its folders and the files
+# that are shown are. What was edited in place elsewhere is seen by the next whole look, at most so many seconds later.
+MANY_FILES = 1_500
+WHOLE_LOOK_SECONDS = 2.0
+# A file that changed so shortly before it was read may change again within the same tick of the file system's clock.
+TICK_NS = 50_000_000
+PATIENCE = 2.0
+
+TRUST_VARIABLE = "ENGRAM_TRUST"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """Whether a root's memories may be instructions, and why: created, trusted, approved, environment, global, or
+    "" for a root that nobody has trusted."""
+
+    is_trusted: bool
+    why: str
+
+
+class MemoryRoot:
+    """One root: its files, index and ledger."""
+
+    def __init__(
+        self,
+        root: Root,
+        index: MemoryIndex,
+        *,
+        data_folder: str,
+        environ: Mapping[str, str],
+        monotonic: Callable[[], float] = time.monotonic,
+        now_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self.root = root
+        self.index = index
+        self.ledger = Ledger(root, data_folder=data_folder)
+        self.diagnostics: list[str] = []
+        self._environ = environ
+        self._monotonic = monotonic
+        self._now_ns = now_ns
+        self._looked_at: float | None = None
+        self._file_count = 0
+        self._uncommitted: frozenset[str] | None = None
+        self._git_stamp = ""
+
+    # -- freshness -------------------------------------------------------------------------------------------------
+
+    def refresh(self, *, whole: bool = False, anew: bool = False) -> None:
+        """Bring the index up to the files and the ledger. `whole` looks at every file in any case, `anew` also reads
+        those whose stamp is as it was."""
+        self.catch_up()
+        soon = self._looked_at is not None and self._monotonic() - self._looked_at < WHOLE_LOOK_SECONDS
+        if not (whole or anew) and soon and self._file_count > MANY_FILES and self._same_folders():
+            return
+        found = folder.walk(self.root)
+        known = self.index.stamps()
+        ignore_stamp = folder.ignore_stamp(self.root)
+        is_ignored: Callable[[str], bool]
+        if anew or ignore_stamp != self.index.note("ignore"):
+            known = dict.fromkeys(known, (-1, -1))
+        changed = [path for path, stamp in found.files.items() if known.get(path) != stamp]
+        removed = [path for path in known if path not in found.files]
+        if changed or removed or ignore_stamp != self.index.note("ignore"):
+            is_ignored = folder.ignoring(self.root)
+            notes = {"ignore": ignore_stamp, "strays": "\n".join(found.strays[:50])}
+            self.index.refresh(changed=self._read(changed, found, is_ignored), removed=removed, notes=notes)
+            self._git_stamp = ""
+        self.strays = found.strays
+        self._folders = found.folders
+        self._file_count = len(found.files)
+        self._looked_at = self._monotonic()
+
+    strays: tuple[str, ...] = ()
+    _folders: dict[str, int] = {}  # noqa: RUF012  # replaced, never changed
+
+    def _same_folders(self) -> bool:
+        return bool(self._folders) and folder.folder_stamps(self.root, tuple(self._folders)) == self._folders
+
+    def _read(self, paths: Sequence[str], found: folder.Found, is_ignored: Callable[[str], bool]) -> Iterator[ReadFile]:
+        for path in paths:
+            size, changed_ns = found.files[path]
+            read = folder.read(self.root, path, (size, changed_ns))
+            if abs(self._now_ns() - changed_ns) < TICK_NS:
+                changed_ns = 0  # looked at again next time
+            yield ReadFile(
+                path=path,
+                stamp=(size, changed_ns),
+                memory=read.memory,
+                problem=read.problem,
+                is_ignored=is_ignored(path),
+                said_hash=read.said_hash,
+                search_terms=read.search_terms,
+            )
+
+    def are_fresh(self, rows: Sequence[Indexed]) -> bool:
+        """Whether the files of these rows are still as they were read; else the whole root is looked through."""
+        known = self.index.stamps() if len(rows) > MANY_FILES else None
+        for row in rows:
+            stamp = folder.stamp_of(self.root, row.path)
+            if known is not None and stamp == known.get(row.path):
+                continue
+            if not self.index.has_stamp(row.path, stamp):
+                self.refresh(whole=True)
+                return False
+        return True
+
+    def took(self, paths: Sequence[str]) -> None:
+        """Files that this process has just written: read them, and know their folders as they are now."""
+        is_ignored = folder.ignoring(self.root)
+        found = {path: stamp for path in paths if (stamp := folder.stamp_of(self.root, path)) is not None}
+        seen = folder.Found(files={path: s for path, s in found.items() if _is_memory_path(path)}, folders={})
+        changed = self._read(tuple(seen.files), seen, is_ignored)
+        self.index.refresh(changed=changed, removed=[path for path in paths if path not in found])
+        places = dict.fromkeys((*self._folders, *(path.rpartition("/")[0] for path in paths if _is_memory_path(path))))
+        self._folders = folder.folder_stamps(self.root, tuple(places))
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Read what the ledger says since the last time, and finish a batch that a crash interrupted."""
+        size = self.ledger.size()
+        read_to = int(self.index.note("ledger") or 0)
+        if size == read_to:
+            return
+        if size < read_to:  # another ledger took its place
+            self.index.forget_approvals()
+            read_to = 0
+        approvals: list[Approval] = []
+        notes = {name: self.index.note(name) for name in ("trust", "open")}
+        for line in self.ledger.lines(read_to):
+            read_to = line.end
+            if not line.is_sealed:
+                notes["broken"] = str(int(self.index.note("broken") or 0) + 1)
+                continue
+            approvals += _approvals(line)
+            notes["trust"] = _trust_after(notes["trust"], line)
+            if line.root == self.root.path and line.event in (ledger.COMMIT, ledger.UNDO):
+                notes["open"] = line.batch
+            elif line.root == self.root.path and line.event == ledger.APPLIED:
+                notes["open"] = ""
+        if notes["open"]:
+            if self._recover():
+                notes["open"] = ""
+                self._looked_at = None
+                read_to = min(read_to, self.ledger.size())
+            else:
+                return  # its writer is at work; the next read comes again
+        self.index.add_approvals(approvals, notes={**notes, "ledger": str(read_to)})
+
+    def _recover(self) -> bool:
+        """Whether no batch is open any more."""
+        try:
+            with self.ledger.locked(seconds=PATIENCE):
+                batch.recover(self.root, self.ledger)
+                return True
+        except StoreUnavailable:
+            self.diagnostics.append("a batch of writes is under way; what it changes may not be shown yet")
+            return False
+
+    # -- trust -----------------------------------------------------------------------------------------------------
+
+    @property
+    def trust(self) -> Trust:
+        said = self.index.note("trust")
+        if said == ledger.DISTRUSTED:
+            return Trust(is_trusted=False, why="")
+        if said:
+            return Trust(is_trusted=True, why=said)
+        if self._environ.get(TRUST_VARIABLE, "").strip() == "1":
+            return Trust(is_trusted=True, why="environment")
+        if self.root.scope == "global":
+            return Trust(is_trusted=True, why="global")
+        return Trust(is_trusted=False, why="")
+
+    def standing(self, row: Indexed) -> Standing:
+        """How far the memory of `row` (which has one) may be trusted."""
+        assert row.memory is not None
+        known = bool(row.approved_how) or bool(row.memory.tier)
+        return standing(
+            row.memory,
+            approved_how=row.approved_how,
+            was_approved=row.was_approved,
+            is_committed=not known and self.is_committed(row.path),
+        )
+
+    def is_committed(self, path: str) -> bool:
+        """Whether the file is as the last commit has it. Asks Git once per state of the repository."""
+        stamp = self._state_of_git()
+        if stamp != self._git_stamp or not stamp:
+            self._uncommitted = gitio.uncommitted(self.root.path) if stamp else None
+            self._git_stamp = stamp
+        if self._uncommitted is None:
+            return False
+        return path not in self._uncommitted and not any(
+            path.startswith(name) for name in self._uncommitted if name.endswith("/")
+        )
+
+    def _state_of_git(self) -> str:
+        if not self.root.git:
+            return ""
+        parts = []
+        for name in ("index", "HEAD", os.path.join("logs", "HEAD")):
+            try:
+                state = os.stat(os.path.join(self.root.git, name))
+                parts.append(f"{state.st_size}:{state.st_mtime_ns}")
+            except OSError:
+                parts.append("-")
+        return " ".join(parts)
+
+    def close(self) -> None:
+        self.index.close()
+
+
+def _is_memory_path(path: str) -> bool:
+    return path.split("/", 1)[0] in folder.FOLDER_NAMES and path.endswith(".md")
+
+
+def _trust_after(before: str, line: Line) -> str:
+    """Who approves a memory here trusts this place, unless they said plainly that they do not; what was written by
+    force, no person has seen."""
+    if line.event in (ledger.CREATED, ledger.TRUSTED, ledger.DISTRUSTED):
+        return line.event
+    approves = line.event == ledger.COMMIT and line.how in ledger.BY_A_PERSON
+    return before or "approved" if approves else before
+
+
+def _approvals(line: Line) -> list[Approval]:
+    if line.event in (ledger.COMMIT, ledger.UNDO):
+        return [
+            Approval(id=change.id, type=change.type, content_hash=change.content_hash, at=line.at, how=line.how)
+            for change in line.changes
+            if change.content_hash
+        ]
+    accepted = line.data.get("accepted", ()) if line.event == ledger.TRUSTED else ()
+    return [
+        Approval(id=str(id), type=str(kind), content_hash=str(said), at=line.at, how=ACCEPTED)
+        for kind, id, said in accepted
+    ]
+
+
+class MemoryRoots:
+    """The roots seen from one workspace: its own, if it has one, before the global one."""
+
+    def __init__(
+        self,
+        folder: str,
+        *,
+        data_folder: str,
+        environ: Mapping[str, str],
+        home: str,
+        open_index: Callable[[str], MemoryIndex],
+        profile: str = "",
+    ) -> None:
+        self.folder = folder
+        self.data_folder = data_folder
+        self.environ = environ
+        self.home = home
+        self.profile = profile
+        self._open_index = open_index
+        self._opened: dict[str, MemoryRoot] = {}
+
+    @property
+    def workspace(self) -> MemoryRoot | None:
+        found = workspace_root(self.folder, home=self.home)
+        return self._open(found) if found is not None else None
+
+    @cached_property
+    def _global(self) -> Root:
+        default = ""
+        place = workspace_root(self.folder, home=self.home)
+        if place is not None:
+            default = str(config.effective([place.path])["default_profile"].value)
+        return global_root(
+            data_folder=self.data_folder, environ=self.environ, chosen=self.profile, workspace_default=default
+        )
+
+    @property
+    def global_(self) -> MemoryRoot:
+        """The global root; its folder need not exist."""
+        return self._open(self._global)
+
+    def named(self, scope: str) -> MemoryRoot:
+        """The root of `scope`. Raises `NotFound` for a workspace without one."""
+        if scope == "global":
+            return self.global_
+        found = self.workspace
+        if found is None:
+            raise NotFound("this workspace has no memories yet", hint="engram init")
+        return found
+
+    def existing(self) -> list[MemoryRoot]:
+        """The roots that there are, the workspace's first, each up to date."""
+        found = [self.workspace] if self.workspace is not None else []
+        if self.global_.root.exists and all(self.global_.root.path != other.root.path for other in found):
+            found.append(self.global_)
+        for place in found:
+            place.refresh()
+        return found
+
+    def open_root(self, root: Root) -> MemoryRoot:
+        return self._open(root)
+
+    def _open(self, root: Root) -> MemoryRoot:
+        if root.path not in self._opened:
+            path = os.path.join(self.data_folder, "cache", f"{root.key}.db")
+            self._opened[root.path] = MemoryRoot(
+                root, self._open_index(path), data_folder=self.data_folder, environ=self.environ
+            )
+        return self._opened[root.path]
+
+    # -- settings --------------------------------------------------------------------------------------------------
+
+    def settings(self) -> dict[str, Setting]:
+        """Effective settings of memories. A workspace that is not trusted sets none."""
+        layers = [self.global_.root.path, self.data_folder]
+        place = self.workspace
+        if place is not None:
+            place.catch_up()
+            if place.trust.is_trusted:
+                layers.append(place.root.path)
+        return config.effective(layers)
+
+    def setting(self, name: str) -> Any:
+        return self.settings()[name].value
+
+    def circumstances(self, place: MemoryRoot, *, today: str, settings: Mapping[str, Setting]) -> Circumstances:
+        return Circumstances(
+            today=today,
+            roles=tuple(settings["roles"].value),
+            is_trusted=place.trust.is_trusted,
+            team_as_cards=settings["trust.team"].value == "card",
+        )
+
+    def close(self) -> None:
+        for place in self._opened.values():
+            place.close()
+
+
+def author(folder: str, settings: Mapping[str, Setting]) -> tuple[str, str]:
+    """(`Name <address>`, a notice or ""): as set, else as Git says, else the user of this system."""
+    name, mail = str(settings["author.name"].value), str(settings["author.email"].value)
+    if not name:
+        known, address = gitio.author(folder)
+        name, mail = known or name, mail or address
+    if name:
+        return (f"{name} <{mail}>" if mail else name), ""
+    import getpass
+
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = "unknown"
+    return user, f"author: neither `author.name` nor Git's user.name is set, so `{user}` of this system is named"

@@ -1,0 +1,309 @@
+"""What results about memories say, as text and as data: the same for MCP and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import unified_diff
+from typing import Any
+
+from engram.core.quoting import defang
+from engram.core.text import plural
+from engram.core.verdict import Action
+from engram.services.memories import Entry, FoundEntries, Loaded, Routed
+from engram.services.promotion import Gathered, ImportedRoot
+from engram.services.proposals import Committed, Outcome, Preview, Proposed
+from engram.services.review import Inbox, Verified
+
+View = tuple[str, dict[str, Any], list[dict[str, Any]]]
+
+LONGEST_PREVIEW = 1_500
+
+
+def _notes(id: str, notes: Sequence[str], severity: str = "warning") -> list[dict[str, Any]]:
+    return [{"id": id, "severity": severity, "message": note} for note in notes]
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def loaded(value: Loaded) -> View:
+    text = value.pack.text
+    lines = [f"Note: {note}" for note in (*value.notes, *value.missing)]
+    if value.explained:
+        lines.append("Why:")
+        lines += [f"  {row.place:<8} {row.id} · {row.score:.2f} · {row.reason}" for row in value.explained]
+    data: dict[str, Any] = {
+        "selected_keys": list(value.pack.selected),
+        "body_keys": list(value.pack.bodies),
+        "card_ids": list(value.card_ids),
+        "omitted_ids": list(value.omitted_ids),
+        "tokens": value.pack.tokens,
+    }
+    if value.explained:
+        data["explain"] = [
+            {
+                "id": row.id,
+                "type": row.type,
+                "scope": row.scope,
+                "score": row.score,
+                "place": row.place,
+                "reason": row.reason,
+            }
+            for row in value.explained
+        ]
+    whole = "\n".join(part for part in (text, *lines) if part)
+    return whole, data, _notes("load.note", value.notes) + _notes("load.missing", value.missing)
+
+
+def routed(value: Routed) -> View:
+    intent = value.intent
+    lines = [f"Task: {intent.kind} (confidence {intent.confidence:.2f})"]
+    if intent.signs:
+        lines[0] += f", by: {', '.join(intent.signs[:6])}"
+    lines += [_entry(entry) for entry in value.entries] or ["No memory matches this task."]
+    data = {
+        "task": {"kind": intent.kind, "confidence": intent.confidence, "signs": list(intent.signs)},
+        "entries": [_row(entry) for entry in value.entries],
+    }
+    return "\n".join(lines), data, _notes("route.note", value.notes)
+
+
+def found(value: FoundEntries) -> View:
+    lines = [_entry(entry) for entry in value.entries] or ["No memory has these words."]
+    if value.total > len(value.entries):
+        lines.append(f"{value.total - len(value.entries)} more; a larger limit shows them.")
+    data = {"entries": [_row(entry) for entry in value.entries], "total": value.total}
+    return "\n".join(lines), data, _notes("search.note", value.notes)
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    return {"id": entry.id, "type": entry.type, "scope": entry.scope, "score": entry.score}
+
+
+def _entry(entry: Entry) -> str:
+    label = f" ({entry.note})" if entry.note else " (team)" if entry.standing == "team" else ""
+    return f"- {entry.id} · {entry.type} · {entry.scope} · {entry.score:.2f} · {entry.summary}{label}"
+
+
+def cards(entries: Sequence[Entry]) -> list[str]:
+    """Lines for memories beside observations."""
+    return [
+        f"- engram://memory/{entry.id} · {entry.type} · {entry.summary}" + (f" ({entry.note})" if entry.note else "")
+        for entry in entries
+    ]
+
+
+# -- proposing ---------------------------------------------------------------------------------------------------------
+
+
+def proposed(value: Proposed, *, asks: bool = True, prefix: str = "") -> View:
+    """A proposal with its candidates in full. `asks`: with the token, and how to go on."""
+    proposal = value.proposal
+    lines = [prefix] if prefix else []
+    lines.append(f"Proposal {proposal.name}: {plural(len(proposal.candidates), 'candidate')}, nothing is saved yet.")
+    for shown in value.previews:
+        lines += ["", *_preview(shown, value)]
+    lines += [f"Note: {notice}" for notice in value.notices]
+    if asks and value.token:
+        lines += [
+            "",
+            "Show these candidates to the person unedited. Only after they have approved: engram_commit with",
+            f"approval_token: {value.token}",
+            'approve: "all" or a list of numbers. The token works once, until ' + proposal.expires_at + ".",
+        ]
+    data: dict[str, Any] = {
+        "proposal": proposal.name,
+        "expires_at": proposal.expires_at,
+        "candidates": [_planned(shown) for shown in value.previews],
+    }
+    if asks and value.token:
+        data["approval_token"] = value.token
+    return "\n".join(lines), data, _notes("propose.note", value.notices, "info")
+
+
+def _preview(shown: Preview, value: Proposed) -> list[str]:
+    plan = shown.plan
+    candidate = next(one for one in value.proposal.candidates if one.number == plan.number)
+    if value.proposal.kind == "note":
+        lines = [f"{plan.number}. Working note {plan.id} ({plan.scope}), until {value.proposal.note['valid_until']}"]
+        if value.proposal.note["objective"]:
+            lines.append(f"   Objective: {value.proposal.note['objective']}")
+        return [*lines, *_quoted(shown.after)]
+    verdict = plan.verdict
+    lines = [
+        f"{plan.number}. {candidate.type} {plan.id} ({plan.scope})",
+        f"   Verdict: {verdict.line}",
+        f"   Why: {verdict.reason}",
+    ]
+    if verdict.doubt:
+        lines.append(f"   Will be deferred: {verdict.doubt}; answer with UPDATE, SUPERSEDES, DEPENDS_ON or KEEP: both")
+    elif verdict.related and verdict.action is not Action.ADD:
+        lines.append(f"   Related: {', '.join(verdict.related)}")
+    if verdict.action is Action.NOOP:
+        return lines
+    lines.append(f"   File: {plan.path}")
+    for name in ("triggers", "depends_on", "role"):
+        if getattr(candidate, name):
+            lines.append(f"   {name.replace('_', ' ').capitalize()}: {', '.join(getattr(candidate, name))}")
+    if candidate.always:
+        lines.append("   Always on: loaded in every session")
+    if verdict.action is Action.ADD:
+        return [*lines, *_quoted(shown.after)]
+    diff = unified_diff(shown.before.split("\n"), shown.after.split("\n"), "now", "then", lineterm="", n=1)
+    return [*lines, *_quoted("\n".join(line for line in diff if not line.startswith(("---", "+++"))))]
+
+
+def _quoted(text: str) -> list[str]:
+    cut = len(text) > LONGEST_PREVIEW
+    shown = text[:LONGEST_PREVIEW]
+    lines = [f"   | {line}" for line in defang(shown).split("\n")]
+    return [*lines, f"   | … {len(text) - LONGEST_PREVIEW:,} more characters"] if cut else lines
+
+
+def _planned(shown: Preview) -> dict[str, Any]:
+    plan = shown.plan
+    row: dict[str, Any] = {
+        "n": plan.number,
+        "verdict": plan.verdict.line,
+        "id": plan.id,
+        "scope": plan.scope,
+        "file": plan.path,
+        "reason": plan.verdict.reason,
+    }
+    if plan.verdict.target:
+        row["target_id"] = plan.verdict.target
+    if plan.verdict.doubt:
+        row["deferred"] = plan.verdict.doubt
+    if plan.verdict.related:
+        row["related"] = list(plan.verdict.related)
+    return row
+
+
+def committed(value: Committed) -> View:
+    lines = [_outcome(outcome) for outcome in value.outcomes]
+    if value.batch:
+        lines.append(f"Batch {value.batch}; `engram undo` takes it back.")
+    elif not value.wrote:
+        lines.insert(0, "Nothing was written.")
+    groups = ("written", "updated", "superseded", "deferred", "skipped", "approved", "archived", "removed", "restored")
+    data: dict[str, Any] = {"batch": value.batch}
+    for name in groups:
+        rows = [_result(outcome) for outcome in value.outcomes if outcome.result == name]
+        if rows or name in ("written", "updated", "superseded", "deferred", "skipped"):
+            data[name] = rows
+    if value.kind == "note" and value.outcomes:
+        note = value.outcomes[0]
+        data = {"id": note.id, "file": note.path, "valid_until": note.valid_until}
+        lines = [f"Working note {note.id} is saved in {note.path}, until {note.valid_until}."]
+    lines += [f"Note: {notice}" for notice in value.notices]
+    return "\n".join(lines), data, _notes("commit.note", value.notices, "info")
+
+
+def _outcome(outcome: Outcome) -> str:
+    said = f"{outcome.number}. {outcome.result} {outcome.id} ({outcome.scope})"
+    if outcome.path:
+        said += f" in {outcome.path}"
+    return f"{said}: {outcome.reason}" if outcome.reason else said
+
+
+def _result(outcome: Outcome) -> dict[str, Any]:
+    row: dict[str, Any] = {"n": outcome.number, "id": outcome.id, "scope": outcome.scope}
+    if outcome.path:
+        row["file"] = outcome.path
+    if outcome.reason:
+        row["reason"] = outcome.reason
+    if outcome.related:
+        row["related_ids"] = list(outcome.related)
+    return row
+
+
+def gathered(value: Gathered) -> View:
+    count = sum(len(one.proposal.candidates) for one in value.proposals)
+    lines = [
+        f"{plural(count, 'candidate')} in {plural(len(value.proposals), 'proposal')}"
+        f" from {plural(len(value.files), 'file')}; {value.known} known already."
+    ]
+    for one in value.proposals:
+        lines += ["", proposed(one, asks=False)[0]]
+    lines += [f"Left out: {reason}" for reason in value.refused]
+    data = {
+        "files": list(value.files),
+        "proposals": [proposed(one, asks=False)[1] for one in value.proposals],
+        "known": value.known,
+        "refused": list(value.refused),
+    }
+    return "\n".join(lines), data, _notes("propose.refused", value.refused)
+
+
+def imported(value: ImportedRoot) -> View:
+    head = "Would take in" if value.is_dry_run else "Took in"
+    lines = [
+        f"{head} {plural(len(value.written), 'file')} from {value.source}; {len(value.unchanged)} are here already."
+    ]
+    lines += [f"  {path}" for path in value.written[:20]]
+    if len(value.written) > 20:
+        lines.append(f"  and {len(value.written) - 20} more")
+    lines += [f"Left out: {reason}" for reason in value.left_out]
+    if value.written and not value.is_dry_run:
+        lines.append("They show as cards until a person approves them: engram review, then engram approve.")
+    data = {
+        "source": value.source,
+        "dry_run": value.is_dry_run,
+        "written": list(value.written),
+        "unchanged": list(value.unchanged),
+        "left_out": list(value.left_out),
+    }
+    return "\n".join(lines), data, []
+
+
+# -- looking after -----------------------------------------------------------------------------------------------------
+
+
+def verified(value: Verified) -> View:
+    wrong = value.wrong
+    lines = [f"{plural(len(value.rows), 'file')} looked at: {value.count('ok')} ok, {len(wrong)} to look at."]
+    lines += [f"- {row.state} · {row.scope} · {row.path}" + (f": {row.detail}" if row.detail else "") for row in wrong]
+    if wrong:
+        lines.append("`engram review` shows what was changed, `engram approve <id>` approves it.")
+    lines += [f"Note: {note}" for note in value.notes]
+    states = ("ok", "edited", "unapproved", "missing", "unreadable", "extra")
+    data = {
+        "counts": {state: value.count(state) for state in states},
+        "files": [
+            {"scope": row.scope, "path": row.path, "state": row.state, "id": row.id, "detail": row.detail}
+            for row in value.rows
+            if row.state != "ok"
+        ],
+    }
+    return "\n".join(lines), data, _notes("verify.ledger", value.notes, "error")
+
+
+def inbox(value: Inbox) -> View:
+    lines: list[str] = []
+    for one in value.proposals:
+        lines += [proposed(one, asks=False)[0], f"approve: engram approve {one.proposal.name}", ""]
+    for row in value.changed:
+        lines += [f"{row.standing}: {row.id} · {row.type} · {row.scope} · {row.path}"]
+        lines += [f"   {line}" for line in defang(row.diff).split("\n")[2:42]]
+        lines += [f"approve: engram approve {row.scope}:{row.type}:{row.id}", ""]
+    for file in value.unreadable:
+        lines.append(f"cannot be read: {file.scope} · {file.path}: {file.detail}")
+    for note in value.notes:
+        lines.append(f"working note: {note.id} · {note.scope} · {note.detail} (engram promote {note.id})")
+    data = {
+        "proposals": [proposed(one, asks=False)[1] for one in value.proposals],
+        "changed": [
+            {
+                "id": row.id,
+                "type": row.type,
+                "scope": row.scope,
+                "path": row.path,
+                "standing": row.standing,
+                "diff": row.diff,
+            }
+            for row in value.changed
+        ],
+        "unreadable": [{"scope": row.scope, "path": row.path, "detail": row.detail} for row in value.unreadable],
+        "notes": [{"scope": row.scope, "id": row.id, "path": row.path, "detail": row.detail} for row in value.notes],
+    }
+    return "\n".join(lines).rstrip() or "Nothing waits for you.", data, []

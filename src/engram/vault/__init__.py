@@ -1,0 +1,1 @@
+"""Memories as Markdown files: roots, front matter, batches, the ledger."""

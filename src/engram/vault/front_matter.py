@@ -1,0 +1,145 @@
+"""The YAML header of a memory file: read as text, and rewritten so that whatever is not ours stays as it was."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engram.errors import InvalidInput
+
+Value = str | int | bool | Sequence[str]
+
+MAX_HEADER = 64 * 1024
+# What YAML 1.2 takes as plain text, and nobody as something else: no sign of its syntax, no number, no yes.
+_BARE = re.compile(r"[A-Za-z_./@][A-Za-z0-9_./@+:-]*[A-Za-z0-9_./@+-]|[A-Za-z_]")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_WORDS = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n", "~"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """A file taken apart: `header` is None when it has none. Line ends are `\\n` in both, `newline` in the file."""
+
+    header: str | None
+    body: str
+    newline: str
+    bom: str
+
+
+def take_apart(text: str) -> Parts:
+    """Header and body. Raises `InvalidInput` for a header without an end."""
+    bom = "\ufeff" if text.startswith("\ufeff") else ""
+    text = text.removeprefix("\ufeff")
+    newline = "\r\n" if "\r\n" in text[:4096] else "\n"
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    if not text.startswith("---\n"):
+        return Parts(header=None, body=text, newline=newline, bom=bom)
+    end = text.find("\n---", 3)
+    while end >= 0 and text[end + 4 : end + 5] not in ("", "\n"):
+        end = text.find("\n---", end + 4)
+    if end < 0 or end > MAX_HEADER:
+        raise InvalidInput("its header has no end", hint="a line `---` ends it")
+    return Parts(header=text[4 : end + 1], body=text[end + 4 :].removeprefix("\n"), newline=newline, bom=bom)
+
+
+def put_together(parts: Parts) -> str:
+    text = parts.body if parts.header is None else f"---\n{parts.header}---\n{parts.body}"
+    return parts.bom + (text.replace("\n", parts.newline) if parts.newline != "\n" else text)
+
+
+def read(header: str) -> dict[str, Any]:
+    """The fields, every scalar as the text that stands there. Raises `InvalidInput` for what is no mapping."""
+    import yaml
+
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    try:
+        found = yaml.load(header, Loader=loader)  # a loader of plain text: it makes no objects
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        place = getattr(error, "problem_mark", None)
+        where = f" (line {place.line + 2})" if place is not None else ""
+        raise InvalidInput(f"its header is not YAML{where}") from error
+    if found in (None, ""):
+        return {}
+    if not isinstance(found, dict):
+        raise InvalidInput("its header is no list of fields")
+    return {str(name): value for name, value in found.items()}
+
+
+def write(fields: Mapping[str, Value]) -> str:
+    """A new header: fields in the given order, lists on one line, empty ones left out."""
+    lines = []
+    for name, value in fields.items():
+        if value == "" or (not isinstance(value, (str, int)) and not value):
+            continue
+        lines.append(f"{name}: {_spelled(value)}\n")
+    return "".join(lines)
+
+
+def _spelled(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, str):
+        plain = _DATE.fullmatch(value) or (_BARE.fullmatch(value) and value.lower() not in _WORDS)
+        return value if plain else json.dumps(value, ensure_ascii=False)
+    return "[" + ", ".join(_spelled(part) for part in value) + "]"
+
+
+def rewrite(header: str, changes: Mapping[str, Value | None]) -> str:
+    """`header` with some fields changed, added at the end, or (None) taken out; comments, order, quotes and the
+    indentation of everything else stay."""
+    from datetime import date
+    from io import StringIO
+
+    from ruamel.yaml import YAML
+    from ruamel.yaml.comments import CommentedMap, CommentedSeq
+    from ruamel.yaml.error import YAMLError
+    from ruamel.yaml.util import load_yaml_guess_indent
+
+    def native(value: Value) -> Any:
+        if isinstance(value, str):
+            return date.fromisoformat(value) if _is_day(value) else value
+        if isinstance(value, (bool, int)):
+            return value
+        row = CommentedSeq(native(part) for part in value)
+        row.fa.set_flow_style()
+        return row
+
+    try:
+        _, indent, offset = load_yaml_guess_indent(header)
+        yaml = YAML(typ="rt")
+        yaml.preserve_quotes = True
+        yaml.width = 1_000_000
+        yaml.allow_unicode = True
+        if offset:
+            yaml.indent(mapping=2, sequence=max(indent or 4, offset + 2), offset=offset)
+        data = yaml.load(header)
+    except (YAMLError, ValueError, RecursionError) as error:
+        raise InvalidInput("its header is not YAML", hint="mend the file by hand") from error
+    if data is None:
+        data = CommentedMap()
+    for name, value in changes.items():
+        if value is None or value == "" or (not isinstance(value, (str, int)) and not value):
+            data.pop(name, None)
+        else:
+            data[name] = native(value)
+    stream = StringIO()
+    yaml.dump(data, stream)
+    return stream.getvalue()
+
+
+def _is_day(text: str) -> bool:
+    from datetime import date
+
+    if not _DATE.fullmatch(text):
+        return False
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,181 @@
+"""Where memories live: the workspace root, the global root and its profiles. `os.path` only: light to import."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engram.errors import InvalidInput, NotFound, SettingsError
+
+ROOT = os.path.join(".agents", ".engram")
+PROFILES = "profiles.json"
+_PROFILE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """A folder that holds memories.
+
+    `scope` is workspace or global; `path` its real path. `identity` is the same for all worktrees of a repository:
+    approvals and trust belong to it. `repository` is the work tree that it lies in, "" outside of Git; `git` the
+    folder with that work tree's own Git state.
+    """
+
+    scope: str
+    path: str
+    identity: str
+    repository: str = ""
+    git: str = ""
+    profile: str = ""
+
+    @property
+    def key(self) -> str:
+        """Names this very folder: its cache."""
+        return _digest(self.path)
+
+    @property
+    def shared_key(self) -> str:
+        """Names the root in all worktrees: its ledger and lock."""
+        return _digest(self.identity)
+
+    @property
+    def exists(self) -> bool:
+        return os.path.isdir(self.path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profiles:
+    """Named global roots of this user: `paths` by name, and which one is active for all workspaces."""
+
+    active: str
+    paths: Mapping[str, str]
+
+
+def workspace_root(folder: str, *, home: str) -> Root | None:
+    """The nearest `.agents/.engram` at or above `folder`, or of the main checkout for a linked worktree.
+
+    Never above `home`; None when there is none.
+    """
+    folder, home = os.path.realpath(folder), os.path.realpath(home)
+    at = folder
+    while True:
+        place = os.path.join(at, ROOT)
+        if os.path.isdir(place):
+            return root_at(place, scope="workspace")
+        above = os.path.dirname(at)
+        if at in (home, above):
+            break
+        at = above
+    main = _main_checkout(folder)
+    place = os.path.join(main, ROOT) if main else ""
+    return root_at(place, scope="workspace") if main and os.path.isdir(place) else None
+
+
+def new_workspace_root(folder: str) -> Root:
+    """The root that `engram init` makes: at the top of the repository, else in `folder` itself."""
+    tree, _, _ = _git_folders(os.path.realpath(folder))
+    return root_at(os.path.join(tree or os.path.realpath(folder), ROOT), scope="workspace")
+
+
+def root_at(path: str, *, scope: str, profile: str = "") -> Root:
+    path = os.path.realpath(path)
+    tree, own, common = _git_folders(path)
+    identity = os.path.join(common, os.path.relpath(path, tree)) if tree else path
+    return Root(scope=scope, path=path, identity=identity, repository=tree, git=own, profile=profile)
+
+
+def global_root(*, data_folder: str, environ: Mapping[str, str], chosen: str = "", workspace_default: str = "") -> Root:
+    """`chosen` (`--profile`), `ENGRAM_GLOBAL_DIR`, the active profile, `~/.engram/global`, in this order.
+
+    The active profile is `ENGRAM_PROFILE`, the workspace's `default_profile`, or the user's. The folder need not
+    exist. Raises `SettingsError` for a profile that nobody made.
+    """
+    explicit = environ.get("ENGRAM_GLOBAL_DIR", "").strip()
+    if explicit and not chosen:
+        return root_at(os.path.abspath(os.path.expanduser(explicit)), scope="global")
+    profiles = read_profiles(data_folder)
+    name = chosen or environ.get("ENGRAM_PROFILE", "").strip() or workspace_default or profiles.active
+    if not name:
+        return root_at(os.path.expanduser(os.path.join("~", ".engram", "global")), scope="global")
+    if name not in profiles.paths:
+        raise SettingsError("profile: there is none of this name", hint="engram profile list")
+    return root_at(os.path.expanduser(profiles.paths[name]), scope="global", profile=name)
+
+
+def check_profile_name(name: str) -> str:
+    if not name or len(name) > 64 or not name[0].isalnum() or not set(name) <= _PROFILE_CHARACTERS:
+        raise InvalidInput("profile: not a name", hint="a letter or digit, then letters, digits, `.`, `_`, `-`")
+    return name
+
+
+def read_profiles(data_folder: str) -> Profiles:
+    """The user's profiles. Raises `SettingsError` for a file that cannot be read."""
+    path = os.path.join(data_folder, PROFILES)
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+        paths = {str(name): str(row["path"]) for name, row in found["profiles"].items()}
+        return Profiles(active=str(found.get("active_profile") or ""), paths=paths)
+    except FileNotFoundError:
+        return Profiles(active="", paths={})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise SettingsError(f"{path}: cannot be read", hint="mend or remove it") from error
+
+
+def write_profiles(data_folder: str, profiles: Profiles) -> None:
+    from engram import files
+
+    files.private_folder(data_folder)
+    rows = {name: {"path": path} for name, path in sorted(profiles.paths.items())}
+    whole = {"active_profile": profiles.active, "profiles": rows}
+    files.write_whole(os.path.join(data_folder, PROFILES), json.dumps(whole, ensure_ascii=False, indent=2) + "\n")
+
+
+def inside(root: Root, relative: str) -> str:
+    """The absolute path of a file of the root. Raises `NotFound` for one that would lie outside, links followed."""
+    whole = os.path.realpath(os.path.join(root.path, relative))
+    if os.path.isabs(relative) or os.path.commonpath([whole, root.path]) != root.path:
+        raise NotFound("a path that leads out of the memory folder")
+    return whole
+
+
+def _digest(path: str) -> str:
+    return hashlib.sha256(os.path.normcase(path).encode("utf-8", "surrogateescape")).hexdigest()[:20]
+
+
+def _git_folders(folder: str) -> tuple[str, str, str]:
+    """The work tree around `folder`, its own Git folder and the one shared with its worktrees; "" outside of Git.
+
+    Read from the files, since asking `git` costs a process.
+    """
+    at = folder
+    while True:
+        marker = os.path.join(at, ".git")
+        if os.path.isdir(marker):
+            return at, marker, marker
+        if os.path.isfile(marker):
+            own = _line(marker).removeprefix("gitdir:").strip()
+            own = os.path.normpath(os.path.join(at, own)) if own else marker
+            shared = _line(os.path.join(own, "commondir")).strip()
+            return at, own, os.path.normpath(os.path.join(own, shared)) if shared else own
+        above = os.path.dirname(at)
+        if above == at:
+            return "", "", ""
+        at = above
+
+
+def _main_checkout(folder: str) -> str:
+    """The first checkout of the repository whose linked worktree `folder` is in, or ""."""
+    _, own, common = _git_folders(folder)
+    return os.path.dirname(common) if own != common and os.path.basename(common) == ".git" else ""
+
+
+def _line(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.readline(4096).strip()
+    except OSError:
+        return ""

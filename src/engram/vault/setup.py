@@ -1,0 +1,48 @@
+"""Make a root: its folders and the `.gitignore` that keeps everything out of Git that is not a memory."""
+
+from __future__ import annotations
+
+import os
+
+from engram import files
+from engram.core.memory import FOLDERS
+from engram.errors import StoreUnavailable
+from engram.vault.pending import FILE as PENDING
+from engram.vault.roots import Root
+
+_BEGIN, _END = "# engram: not memories, stay out of Git", "# engram: end"
+_IGNORED = ("working/", PENDING, "inbox/", ".staging/", ".*.tmp")
+
+
+def create(root: Root) -> bool:
+    """The folders of a root; whether it is new."""
+    is_new = not os.path.isdir(root.path)
+    try:
+        for name in FOLDERS.values():
+            os.makedirs(os.path.join(root.path, name), exist_ok=True)
+    except OSError as error:
+        raise StoreUnavailable(f"{root.path}: cannot be created: {error.strerror}", hint="check permissions") from error
+    complete(root)
+    return is_new
+
+
+def complete(root: Root) -> None:
+    """Make sure that nothing private of the root can reach Git; lines that somebody else wrote stay."""
+    path = os.path.join(root.path, ".gitignore")
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
+            text = file.read()
+    except FileNotFoundError:
+        text = ""
+    except OSError as error:
+        raise StoreUnavailable(f"{path}: cannot be read: {error.strerror}", hint="check permissions") from error
+    present = {line.strip() for line in text.splitlines()}
+    if all(pattern in present for pattern in _IGNORED):
+        return
+    try:
+        os.makedirs(root.path, exist_ok=True)
+    except OSError as error:
+        raise StoreUnavailable(f"{root.path}: cannot be created: {error.strerror}") from error
+    block = "\n".join((_BEGIN, *_IGNORED, _END)) + "\n"
+    before = text if not text or text.endswith("\n") else text + "\n"
+    files.write_whole(path, before + block, mode=0o644, lasting=False)
