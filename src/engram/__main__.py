@@ -24,10 +24,10 @@ def main() -> int:
 
 
 def main_mcp() -> int:
-    """The `engram-mcp` command: the same server."""
+    """The `engram-mcp` command: the same server, with the governed tools unless others are asked for."""
     from engram.mcp_server import launch
 
-    return launch.main(sys.argv[1:])
+    return launch.main(sys.argv[1:], is_governed=True)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from engram.core.memory_ports import MemoryIndex
     from engram.services.context import ContextService
     from engram.services.doctor import Doctor
+    from engram.services.health import HealthService
     from engram.services.memories import Memories
     from engram.services.memory_roots import MemoryRoots
     from engram.services.observations import Observations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from engram.services.review import Review
     from engram.services.search import Search
     from engram.services.sessions import Sessions
-    from engram.services.status import Status
+    from engram.services.status import Stats, Status
     from engram.services.transfer import Transfer
     from engram.services.trust import TrustService
 
@@ -183,6 +184,21 @@ class App:
 
         return Memories(self.roots, now=self.now, evidence=self._evidence)
 
+    def memory_cards(self, query: str) -> list[tuple[str, str, str]]:
+        """(uri, type, line) of up to three memories for a search of observations; none where there is no root."""
+        from engram.vault.roots import workspace_root
+
+        if workspace_root(self.workspace, home=os.path.expanduser("~")) is None and not self.roots.global_.root.exists:
+            return []
+        return [
+            (
+                f"engram://memory/{entry.id}",
+                entry.type,
+                f"{entry.summary} ({entry.note})" if entry.note else entry.summary,
+            )
+            for entry in self.memories.matching_cards(query)
+        ]
+
     def _evidence(self, query: str, limit: int) -> list[tuple[int, str]]:
         """Observations for a task, as cards; none when there is no store yet."""
         if not self.has_store():
@@ -205,6 +221,15 @@ class App:
         from engram.services.review import Review
 
         return Review(self.roots, self.proposals, now=self.now, new_batch=self.new_batch)
+
+    @cached_property
+    def health(self) -> HealthService:
+        from engram.services.health import HealthService
+
+        return HealthService(self.roots, self.proposals, self._stats, now=self.now)
+
+    def _stats(self) -> Stats | None:
+        return self.status.stats() if self.has_store() else None
 
     @cached_property
     def promotion(self) -> Promotion:

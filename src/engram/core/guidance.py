@@ -16,7 +16,7 @@ GROUP = 600  # characters of a list, or of short neighbours, that stay in one pi
 SHORT = 120
 
 _CONTENTS = re.compile(r"(?:table of )?contents|toc|目录|目次|índice|inhalt(?:sverzeichnis)?", re.IGNORECASE)
-_FILE_NAME = re.compile(r"\.\w{2,4}$|\b(?:claude|agents|gemini|copilot|cursor)\b", re.IGNORECASE)
+_FILE_NAME = re.compile(r"\.mdc?$|cursorrules|\b(?:claude|agents|gemini|copilot|cursor)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +70,9 @@ def passages(text: str) -> tuple[Passage, ...]:
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     body, described = front_matter(lines)
     root = _sections(read_blocks([""] * body + lines[body:]))
-    titled = len(root.subs) == 1
+    titled = len(root.subs) == 1 and all(block.kind == "gap" for block in root.own)
     found: list[Passage] = []
-    taken: set[str] = set()
+    taken: dict[str, int] = {}
     for piece in _pieces(root):
         path = piece.path
         if titled and path and (len(path) > 1 or _FILE_NAME.search(path[0])):
@@ -81,15 +81,15 @@ def passages(text: str) -> tuple[Passage, ...]:
         if not any(map(str.isalnum, verbatim)):
             continue
         title = name_for(path or tuple(described[:1]), piece.label, verbatim, whole=piece.whole, taken=taken)
-        taken.add(title)
+        taken.setdefault(title, 1)
         label = piece.label if len(piece.label.split()) < 6 else ""
         found.append(
             Passage(
                 text=verbatim,
                 title=title,
-                type=type_of(piece.blocks, " ".join((*path[-1:], piece.label))),
+                type=type_of(piece.blocks, " ".join((*piece.path[-1:], piece.label))),
                 line=piece.blocks[0].start + 1,
-                triggers=triggers_from((label, *reversed(path), *described)),
+                triggers=triggers_from((label, *reversed(path), *described)) or triggers_from(piece.path),
             )
         )
     return tuple(found)
@@ -151,11 +151,16 @@ def _groups(run: list[Block], path: tuple[str, ...]) -> Iterator[_Piece]:
     group: list[_Atom] = []
     for atom in _atoms(run, path[-1] if path else ""):
         if group and not _joins(group, atom):
-            yield _Piece([each.block for each in group], path, label=group[-1].label)
+            yield _piece(group, path)
             group = []
         group.append(atom)
     if group:
-        yield _Piece([each.block for each in group], path, label=group[-1].label)
+        yield _piece(group, path)
+
+
+def _piece(group: list[_Atom], path: tuple[str, ...]) -> _Piece:
+    label = plain(group[0].block.text) if group[0].lead and not group[0].label else group[-1].label
+    return _Piece([each.block for each in group], path, label)
 
 
 def _joins(group: list[_Atom], atom: _Atom) -> bool:

@@ -23,7 +23,7 @@ _KINDS = {
 }
 LISTED = re.compile(r"^\s*(?:[-*+]|\d+[.)])(?:\s+|$)(?:\[[ xX]\]\s)?")
 LINK = re.compile(r"\[([^\[\]]{0,300})\](?:\([^()]{0,500}\)|\[[^\[\]]{0,100}\])")
-TAG = r"</?[A-Za-z][^<>]{0,300}>"
+TAG = r"</?(?!https?:)[A-Za-z][^<>]{0,300}>"
 _TOOL = (
     r"(?:[A-Z_]+=\S* )*(?:[\w.-]*/)*(?:npm|npx|pnpm|yarn|bun|deno|node|make|just|task|cargo|rustup|go|uvx?|pip3?|pipx|"
     r"poetry|hatch|tox|nox|python3?|pytest|ruff|mypy|pre-commit|git|gh|docker|docker-compose|podman|kubectl|helm|terraform|dotnet|"
@@ -53,18 +53,19 @@ class Block(NamedTuple):
     inside: tuple[Block, ...] = ()
 
 
-def front_matter(lines: list[str], start: int = 0) -> tuple[int, list[str]]:
-    """The line where the text begins, and what `description` and `globs` before it say."""
-    if start >= len(lines) or lines[start].rstrip() != "---":
-        return start, []
-    end = next((at for at in range(start + 1, len(lines)) if lines[at].rstrip() in ("---", "...")), 0)
-    written = [line for line in lines[start + 1 : end] if line.strip()]
-    if not end or not written or not all(re.match(r"[\w-]+:|\s|- |#", line) for line in written):
-        return start, []
-    values = {match[1]: match[2] for line in written if (match := re.match(r"([\w-]+):\s*(.*)", line))}
-    said = [values[name].strip("\"' []") for name in ("description", "globs") if values.get(name)]
-    body, more = front_matter(lines, end + 1)
-    return body, said + more
+def front_matter(lines: list[str]) -> tuple[int, list[str]]:
+    """The line where the text begins, and what `description` and `globs` before it say; some files have it twice."""
+    body = 0
+    said: list[str] = []
+    while body < len(lines) and lines[body].rstrip() == "---":
+        end = next((at for at in range(body + 1, len(lines)) if lines[at].rstrip() in ("---", "...")), 0)
+        written = [line for line in lines[body + 1 : end] if line.strip()]
+        if not written or not all(re.match(r"[\w-]+:|\s|- |#", line) for line in written):
+            break
+        values = {match[1]: match[2] for line in written if (match := re.match(r"([\w-]+):\s*(.*)", line))}
+        said += [values[name].strip("\"' []") for name in ("description", "globs") if values.get(name)]
+        body = end + 1
+    return body, said
 
 
 def read_blocks(lines: list[str]) -> list[Block]:

@@ -21,10 +21,12 @@ _STEPS_NAMED = re.compile(
     r"getting started|quick ?start|as follows|adding|creating|running)\b|流程|步骤|手順",
     re.IGNORECASE,
 )
+_STEPS_FOLLOW = re.compile(r"\b(?:as follows|steps)\b", re.IGNORECASE)
 _STEP = re.compile(
     r"(?:run|create|add|open|update|install|build|commit|push|pull|tag|check|verify|edit|copy|deploy|start|stop|write|"
-    r"generate|go to|click|set|clone|configure|implement|test|review|merge|bump|publish|register|define|wait|ask|read|"
-    r"find|fix|select|import|make|move|remove|replace|call|use|if|once|when|after|then|first|finally)\b",
+    r"go to|generate|click|set|clone|configure|implement|test|review|merge|bump|publish|register|define|wait|ask|read|"
+    r"find|fix|select|import|make|move|remove|replace|call|use|if|once|when|after|then|first|finally|"
+    r"only (?:if|when))\b",
     re.IGNORECASE,
 )
 _ENGLISH = re.compile(r"\b(?:the|and|with|for|from|of|via|in)\b")
@@ -40,11 +42,12 @@ _IMPERATIVE = re.compile(
     r"(?:(?:when|if|for|before|after|once|in)\b[^,.]{1,120},\s+)?(?:please\s+)?"
     r"(?:use|prefer|keep|follow|do|make|put|write|include|exclude|document|treat|ensure|place|return|handle|only|no|"
     r"consider|limit|mention|remember|respect|wrap|break|be|think|stay|minimi[sz]e|check|verify|add|update|favou?r|"
-    r"implement|leave|try|ask|stop|delete|read|run|validate|define|provide|reuse|match|aim|conform|cover|mirror|report|"
+    r"implement|leave|try|ask|stop|delete|read|run|validate|define|provide|reuse|match|aim|conform|cover|mirror|report|cite|split|suggest|give|value|apply|install|wait|trust|catch|build|"
     r"usa|nutze|verwende|utilise[rz]?|"
     r"используй\w*)\b|使用|保持",
     re.IGNORECASE,
 )
+_EMPHATIC = re.compile(r"(?:always|never|do not|don['’]t)\b", re.IGNORECASE)
 _RULES_NAMED = re.compile(
     r"\b(?:rules?|guidelines?|conventions?|principles?|standards?|practices|constraints|requirements|style|"
     r"dos? and don['’]?ts)\b|规范|規範|规则|原则|要求|規約|ルール",
@@ -61,25 +64,26 @@ _FILLER = frozenset(
 def is_procedure(block: Block, about: str) -> bool:
     """Whether the items of a list are steps or commands rather than rules or facts."""
     texts = [LISTED.sub("", item.text, count=1).lstrip("*_ ") for item in block.inside]
-    rules = sum(_is_rule(text) for text in texts)
+    steps = sum(bool(_STEP.match(text)) for text in texts)
+    rules = sum(bool(_MODAL.search(text)) for text in texts)
     if block.kind == "bullets":
         commands = sum(bool(COMMAND.search(text[:200].split("\n", 1)[0])) for text in texts)
-        return commands * 3 >= len(texts) * 2 and rules * 2 <= len(texts)
+        are_steps = _STEPS_FOLLOW.search(about) and steps * 2 >= len(texts)
+        return bool(are_steps) or (commands * 3 >= len(texts) * 2 and rules * 2 <= len(texts))
     if _STEPS_NAMED.search(about):
         return True
-    if _RULES_NAMED.search(about) or sum(bool(_MODAL.search(text)) for text in texts) * 2 >= len(texts):
+    if _RULES_NAMED.search(about) or rules * 2 >= len(texts):
         return False
-    steps = sum(bool(_STEP.match(text)) for text in texts)
     return steps * 3 >= len(texts) if _ENGLISH.search(block.text) else True
 
 
 def type_of(blocks: Sequence[Block], about: str) -> str:
     """rule, skill or knowledge, by what most of the text is; a third in the wording of rules makes rules.
 
-    `about` is what the text stands under; a heading that speaks of rules halves that third.
+    `about` is what the text stands under; below a heading that speaks of rules, every item is one.
     """
     skill = rule = fact = 0
-    announced = about
+    announced, are_rules = about, bool(_RULES_NAMED.search(about))
     for block in blocks:
         size = len(block.text)
         if block.kind == "code":
@@ -88,18 +92,20 @@ def type_of(blocks: Sequence[Block], about: str) -> str:
             skill += size
         elif block.kind in ("bullets", "numbers", "item"):
             for item in block.inside if block.kind != "item" else (block,):
-                rule, fact = (rule + len(item.text), fact) if _is_rule(item.text) else (rule, fact + len(item.text))
+                if are_rules or _is_rule(item.text):
+                    rule += len(item.text)
+                else:
+                    fact += len(item.text)
         elif block.kind != "heading":
             for each in _sentences(block.text):
                 if _MODAL.search(each) or _IMPERATIVE.match(each):
-                    rule += len(each)
+                    rule += len(each) * (3 if _EMPHATIC.match(each) else 1)
                 elif each[-1:] not in ":：":
                     fact += len(each)
         announced = f"{about} {block.text}" if block.kind == "prose" and size < 200 else about
     if skill and skill >= rule + fact:
         return "skill"
-    share = 6 if _RULES_NAMED.search(about) else 3
-    return "rule" if rule and rule * share >= rule + fact else "knowledge"
+    return "rule" if rule and rule * 3 >= rule + fact else "knowledge"
 
 
 def leans(block: Block) -> bool:
@@ -113,9 +119,8 @@ def _is_rule(text: str) -> bool:
 
 
 def _sentences(text: str) -> list[str]:
-    return [
-        each for part in re.split(r"\n|(?<=[.!?:;])\s|(?<=[。！？；])", text) if (each := part.lstrip(" \t*_`>#-+"))
-    ]
+    parts = re.split(r"\n|(?<=[.!?:;])[*_]{0,3}\s|(?<=[。！？；])", text)
+    return [each for part in parts if (each := part.lstrip(" \t*_`>#-+"))]
 
 
 def plain(text: str) -> str:
@@ -127,28 +132,45 @@ def plain(text: str) -> str:
 
 
 def lead_in(text: str) -> str:
-    """The first sentence of a passage, or the first line of its code."""
-    lines = [line for line in text[:400].split("\n") if not line.lstrip().startswith(("```", "~~~"))]
+    """The first sentence of a passage, or the first line of its code that is no comment."""
+    is_code = text.lstrip().startswith(("```", "~~~"))
+    marks = ("```", "~~~", "#") if is_code else ("```", "~~~")
+    lines = [re.sub(r"\s{2,}#.*", "", line) for line in text[:400].split("\n") if not line.lstrip().startswith(marks)]
     first = next((at for at, line in enumerate(lines) if line.strip()), 0)
     end = next(
-        (at for at in range(first + 1, len(lines)) if not lines[at].strip() or LISTED.match(lines[at])), len(lines)
+        (at for at in range(first + 1, len(lines)) if is_code or not lines[at].strip() or LISTED.match(lines[at])),
+        len(lines),
     )
-    return re.split(r"(?<=[.!?])\s|(?<=[。！？])", plain(" ".join(lines[first:end])))[0].rstrip(".:： ")
+    first_line = plain(" ".join(lines[first:end]))
+    return re.split(r"(?<=[.?])\s|(?<=!)\s(?![a-z])|(?<=[。！？])", first_line)[0].rstrip(".:： ")
 
 
-def name_for(path: tuple[str, ...], label: str, text: str, *, whole: bool, taken: set[str]) -> str:
-    """Nearest heading, then the label of the list, then the first words: as much as tells this passage from others."""
+def name_for(path: tuple[str, ...], label: str, text: str, *, whole: bool, taken: dict[str, int]) -> str:
+    """Nearest heading, then the label of the list, then the first words: as much as tells this passage from others.
+
+    `taken` holds the titles so far, with the number that was last put behind each.
+    """
     base = path[-1] if path else ""
-    if len(path) > 1 and len(base.split()) < 3 and len(path[-2]) + len(base) < 50:
+    if len(path) > 1 and len(base.split()) < 3 and len(path[-2]) + len(base) < 60:
         base = f"{path[-2]}: {base}"
     parts = [part for part in (base, label if len(label) <= 40 else "") if part]
-    brief = [_shortened(re.sub(r"\s*\([^()]*\)$", "", part), MAX_TITLE // 2) for part in parts]
-    for tried in (parts if whole and len(" ".join(parts).split()) > 1 else [], [*brief, lead_in(text)]):
-        title = _shortened(": ".join(dict.fromkeys(part for part in tried if part)), MAX_TITLE)
+    words = lead_in(text) or text[:MAX_TITLE]
+    brief = [_shortened(_without_aside(part), MAX_TITLE // 2) for part in parts if not words.startswith(part)]
+    says_enough = whole and len(" ".join(parts).split()) > 1 and not _FILLER.issuperset(base.lower().split())
+    for tried in (parts if says_enough else [], [*brief, words]):
+        title = _shortened(" ".join(": ".join(tried).split()), MAX_TITLE)
         if title and title not in taken:
             return title
-    number = next(n for n in range(2, len(taken) + 3) if f"{_shortened(title, MAX_TITLE - 8)} ({n})" not in taken)
-    return f"{_shortened(title, MAX_TITLE - 8)} ({number})"
+    title = _shortened(title, MAX_TITLE - 8)
+    number = taken.get(title, 1) + 1
+    while f"{title} ({number})" in taken:
+        number += 1
+    taken[title] = number
+    return f"{title} ({number})"
+
+
+def _without_aside(name: str) -> str:
+    return re.sub(r"\s\([^()]*\)$", "", name)
 
 
 def _shortened(text: str, limit: int) -> str:
@@ -160,7 +182,11 @@ def _shortened(text: str, limit: int) -> str:
 
 def triggers_from(sources: Sequence[str]) -> tuple[str, ...]:
     """Headings of up to three words as they are, then single words, nearest heading first."""
-    names = [source.lower() for source in sources if source]
-    phrases = [name for name in names if 1 < len(name.split()) < 4 and not _FILLER.issuperset(name.split())]
+    names = [re.sub(r"\b[\w-]+\.mdc?\b", "", source.lower()).strip(" -–—:") for source in sources]
+    phrases = [
+        name
+        for name in map(_without_aside, names)
+        if 1 < len(name.split()) < 4 and not _FILLER.issuperset(name.split())
+    ]
     words = [word for name in names for word in re.findall(r"[^\W_][\w.+#-]*[\w+#]", name) if word not in _FILLER]
     return tuple(dict.fromkeys([*phrases, *(word for word in words if len(word) > 1)]))[:MAX_TRIGGERS]

@@ -47,7 +47,7 @@ def _on_lines(text: str, places: Iterator[tuple[str, int]]) -> Iterator[tuple[in
 _LINE = r"(?<![^\n\r])[ \t>*\-#+|`\"']{0,8}+"
 _SPEAKS = re.compile(
     r"(?:\A|[.!?;:,\n\r>]|\b(?:please|and|now|then|assistant|ai|agent)\b)\W{0,6}"
-    r"(?:you (?:are|must|will|shall|should|may|can|have|need|now)|you're|your (?:new|task|job|role|instructions|rules)"
+    r"(?:you (?:are|must|will|shall|now)|you're|your (?:new|task|job|role|instructions|rules)"
     r"|ignore|disregard|obey|reveal|pretend|from now on|do not (?:tell|reveal|mention|refuse)|never refuse"
     r"|(?:always |only )?(?:respond|reply|answer|comply))\b",
     re.IGNORECASE,
@@ -71,8 +71,11 @@ _TOKEN = re.compile(
     re.IGNORECASE,
 )
 _SPEAKER = re.compile(
-    _LINE + r"\[?(?P<who>system|assistant|user|human|developer|ai|claude|chatgpt)(?: (?:prompt|message|note|override))?"
-    r"\]?\*{0,2}[ \t]?:\*{0,2}\s{0,3}(?P<said>[^\n\r]{0,200})",
+    _LINE
+    + r"(?:\[?(?P<who>system|assistant|user|human|developer|ai|claude|chatgpt)(?: (?:prompt|message|note|override))?"
+    r"\]?\*{0,2}[ \t]?:\*{0,2}"
+    r"|[\[(](?P<marked>system|assistant|user|human|developer)(?: (?:prompt|message|override))?[\])])"
+    r"\s{0,3}(?P<said>[^\n\r]{0,200})",
     re.IGNORECASE,
 )
 _DIALOGUE = re.compile(
@@ -100,7 +103,7 @@ _AGENT = (
     r"|chatbots?)\b"
 )
 _ADDRESSED = re.compile(
-    rf"(?:\A|[.!?\n])\W{{0,6}}(?:the )?{_AGENT}(?: \w{{1,20}})?[:,!]\s(?!\W{{0,3}}(?:and )?{_AGENT})"
+    rf"(?:\A|[.!?\n])\W{{0,6}}+(?:the )?{_AGENT}(?: \w{{1,20}})?[:,!]\s(?!\W{{0,3}}(?:and )?{_AGENT})"
     rf"|\b{_AGENT}\s{{1,3}}(?:must|should|shall|please|needs? to|ha(?:s|ve) to|(?:is|are) to)\b"
     r"|\b(?:as an?|if you are an?|dear|hey|attention|note to|(?:to|for) (?:the|any|all)) (?:\w{1,20} )?"
     rf"{_AGENT}.{{0,40}}[:,!]"
@@ -115,9 +118,9 @@ def _forged_markup(text: str) -> Iterator[tuple[str, int]]:
     if "|>" in text or "]" in text or ">>" in text:
         yield from (("role-markup", token.start()) for token in _TOKEN.finditer(text))
     for turn in _SPEAKER.finditer(text):
-        is_reply = turn["who"].lower() not in ("system", "user", "human", "developer") and _ANSWERS.match(turn["said"])
+        is_reply = (turn["who"] or turn["marked"]).lower() == "assistant" and _ANSWERS.match(turn["said"])
         if is_reply or _SPEAKS.search(turn["said"]):
-            yield "role-markup", turn.start("who")
+            yield "role-markup", max(turn.start("who"), turn.start("marked"))
     yield from (("role-markup", turns.start()) for turns in _DIALOGUE.finditer(text))
     headings = list(_HEADING.finditer(text))
     both = {"instruction", "response"} <= {heading["who"].lower() for heading in headings if heading["colon"]}

@@ -59,17 +59,23 @@ _END = (
 # --- Override --------------------------------------------------------------------------------------------------------
 
 _VERB = _either(
-    r"\b(?:(?P<weak>(?:skip|neglect|discard|dismiss|drop|erase|abandon|disable|deactivate|supersedes?|overrides|replaces?"
+    r"\b(?:(?P<weak>(?:skip|neglect|discard|dismiss|drop|erase|abandon|disable|deactivate|supersedes?|overrides"
     r"|takes? (?:precedence|priority) over|set aside|throw away|turn off)\b)|(?P<override>(?:override|bypass)\b)"
     r"|(?:ignore|disregard|forget|(?:start|begin|by|be|keep) (?:ignoring|disregarding|forgetting)"
     r"|pay no (?:attention|heed) to|(?:do not|don['’]?t|never|no longer|stop|quit|cease|refuse to)"
     r" (?:follow|obey|listen(?:ing)? to|comply(?:ing)? with|adher(?:e|ing) to|respect|following|obeying))\b)"
 )
 _NEGATED = re.compile(r"(?:\b(?:never|not|cannot|nor)|n['’]t)[^\w\n.!?;]{1,3}$")
+_REVOKED = (
+    r"\b(?:all|any|your|the|these) (?:of )?(?:your )?(?:previous|prior|above|earlier|preceding|original) (?:\w{1,20} )?"
+    r"(?:instructions|prompts|rules|guidelines|directives) (?:(?:are|were|is|have been) (?:now |hereby |all )?(?:void|null|cancell?ed"
+    r"|revoked|rescinded|lifted|suspended|overridden|a mistake|a test|no longer valid)|no longer apply)\b"
+    r"|\binstead of (?:following|obeying) your (?:\w{1,20} )?(?:instructions|guidelines|rules)\b"
+)
 _NEAR = 16  # two verbs closer than this have one object; the later one decides
 _OBJECT_HINTS = (
-    "instruction prompt rule guid direct everything anything whatever what all before above train program safe context "
-    "message polic restrict ethic filter persona identity"
+    "instruction prompt rule guid direct before above prior previous earlier far now know said told taught given came "
+    "train program safe context message polic restrict limit ethic filter persona identity"
 ).split()
 _BEFORE = r"(?:previous(?:ly)?|prior|above|earlier|preceding|foregoing)\b"
 _TOLD = r"(?:instructions|prompts|directives|directions|guidelines|guidance)\b"
@@ -81,10 +87,8 @@ _OWN = _words(
     "own previous prior earlier original initial current existing default core internal ethical moral safety security "
     "content system developer built-in programmed hidden strict usual normal old other and all"
 )
-_MINE = _words(
-    "instructions guidelines directives programming training safeguards guardrails restrictions limitations rules "
-    "policies ethics filters persona identity"
-)
+_MINE = r"(?:instructions|guidelines|directives|programming|safeguards|guardrails)\b"
+_MINE_TOO = _words("training restrictions limitations rules policies ethics filters persona identity") + r"\b"
 _GIVEN = r"(?:(?:that|which) )?you (?:were|have|had|got|received|are|was)\b"
 _SET_BEFORE = _any(
     "above|so far|(?:up to|until) (?:now|this point)|before (?:this|that)",
@@ -100,21 +104,22 @@ _GRAVE = _either(
     r"(?: (?:all|any|every|each|the|those|these|my|of|other|such|and|your)){0,4}?"
     + _any(
         rf" {_BEFORE}{gap(2)}{_TOLD}",
-        rf" your(?: {_OWN}\b){{0,3}} (?:{_MINE}|(?:system|initial|original|developer) (?:prompt|message))\b",
+        rf" your(?: {_OWN}\b){{0,3}} (?:{_MINE}|(?:system|initial|original|developer) (?:prompt|message)\b)",
     )
 )
 _OBJECT = _either(
     gap(6)
     + _any(
         rf"{_BEFORE}{gap(2)}(?:{_TOLD}|(?:instruction|prompt|directive)\b|{_RULED}\b{_END})",
-        rf"(?:all|any|every|each)\b{gap(2)}(?:instructions|directives|guidelines|rules|restrictions)\b{_END}",
+        rf"(?:all|any|every|each)\b{gap(2)}(?:instructions|guidelines|rules|restrictions)\b{_END}",
         rf"(?:{_TOLD}|prompt\b|{_RULED}\b){gap(2)}(?:{_GIVEN}|{_SET_BEFORE}{_END})",
         rf"(?:everything|all|anything|whatever|what)\b{gap(3)}"
         rf"(?:{_SAID_BEFORE}{_END}|you (?:were|have been|had been) (?:told|taught|given|instructed)\b)",
     )
 )
 _SYSTEM = _either(
-    rf"{gap(2)}(?:system|developer|safety|ethical) (?:prompt|message|{_TOLD}|guardrails|protocols)\b{_END}"
+    rf"{gap(4)}your(?: {_OWN}\b){{0,3}} {_MINE_TOO}",
+    rf"{gap(2)}(?:system|developer|safety|ethical) (?:prompt|message|{_TOLD}|guardrails|protocols)\b{_END}",
 )
 
 
@@ -173,8 +178,11 @@ _IDENTITY = _either(
     r"|do (?:anything|whatever|as i)|follow (?:only )?(?:my|these))|you are (?:an?|the|no longer|free)"
     r"|your (?:name|role|identity) is|obey (?:me|my|only))\b",
     r"\b(?:obey|comply with) (?:me\b|(?:all (?:of )?)?my\b|(?:every|all|the following) (?:orders?|commands?)\b)",
-    r"\byour (?:new|real|true|actual|only|secret|hidden|updated|revised) (?:system )?(?:instructions?|directives?"
-    r"|orders|purpose|identity|persona|prompt|objective|mission|goal|task|rules|role|name) (?:is|are|will be)\b",
+    r"\byour (?:new|updated|revised|real|true|actual|only|secret|hidden) (?:system )?(?:instructions?|directives?|orders"
+    r"|purpose|identity|persona|prompt|objective|mission|rules) (?:is|are|will be)\b",
+    r"\byour (?:real|true|actual|only|secret|hidden) (?:goal|task|role|name) (?:is|are|will be)\b",
+    r"\byour new (?:role|task|goal|name|job) is to\b",
+    r"\byou are (?:an? )?\w{1,20} with(?:out| no)(?: any)? (?:restrictions|limits|limitations|filters|rules)\b",
     r"\b(?:new|updated|revised|real) (?:system |assistant )?(?:instructions?|prompt|directives?|orders) ?:\W{0,4}"
     r"(?:you|ignore|disregard|forget|obey|reveal|the (?:assistant|ai|agent|model))\b",
     rf"\b(?:enter|enable|activate|switch (?:in)?to|engage) (?:dan|jailbreak|god|{_FREE}) mode\b|\bdo anything now\b",
@@ -184,22 +192,26 @@ _IDENTITY = _either(
 
 _SECRET = _any(
     r"(?:(?:api|access|secret|private|ssh|signing) )?keys|id_rsa|tokens|secrets|credentials|passwords|\.?env|cookies",
-    r"env(?:ironment)? (?:files?|variables|vars)|conversation|chat (?:history|log)|(?:system )?prompt|private key",
+    r"env(?:ironment)? (?:files?|variables|vars)|(?:conversation|chat)(?: history| log)?|(?:system )?prompt|private key",
     r"memory|memories|source code|codebase|transcripts?",
 )
-_SEND = _words(
-    "send post upload transmit forward exfiltrate leak e-?mail submit copy paste append deliver ship report encode"
-)
+_SEND = _words("send post upload transmit forward exfiltrate leak e-?mail submit copy paste append deliver ship encode")
 _TELL = _any(_words("reveal print output repeat show display leak dump expose disclose recite"), "(?:tell|give) me")
 _KEPT = r"(?:system (?:prompt|message|instructions)|hidden (?:prompt|instructions)|initial (?:prompt|instructions))"
 _BETWEEN = r"(?:[^\w\n!?;]{1,4}+[\w'’]{1,20}+)"
+# What may follow the object: "upload the source code to", not "upload source code coverage to".
+_LINK = r"(?=[^\w\n]{0,4}(?:to|into|at|via|in|on|and|or|from|of|you|with|as|by|so|found|stored|files?|using|over|through)\b)"
 _LEAK = _either(
-    rf"\b{_SEND}\b{_BETWEEN}{{0,5}}?[^\w\n!?;.]{{1,4}}{_SECRET}\b{_BETWEEN}{{0,6}}?[^\w\n!?;]{{1,4}}"
-    r"(?:(?:https?|ftp)://|attackers?\b|(?:a|this|the|my) webhook\b)",
+    rf"\b{_SEND}\b{_BETWEEN}{{0,5}}?[^\w\n!?;.]{{1,4}}{_SECRET}\b{_LINK}{_BETWEEN}{{0,6}}?[^\w\n!?;]{{1,4}}"
+    r"(?:(?:https?|ftp)://|attackers?\b|(?:a|this|the|my) webhook\b|[\w.+-]{1,40}@\w)",
+    rf"\bexfiltrate{_FEW} {_SECRET}\b",
+    r"\b(?:send|give|show|tell|e-?mail) me (?:all )?(?:of )?your (?:\w{1,10} )?(?:keys|tokens|secrets|credentials|passwords)\b",
     rf"\b{_TELL}(?: (?:me|us|out|back|all|of|verbatim|exactly|the|contents?|full|text|to)\b){{0,6}}"
-    r" your (?:[\w-]{1,20} ){0,2}?(?:system prompt|system message|instructions|initial prompt|prompt|guidelines)\b",
+    r" your (?:[\w-]{1,20} ){0,2}?(?:system prompt|system message|instructions|initial prompt|prompt|guidelines)\b"
+    rf"(?:{_END}| (?:verbatim|word|to)\b)",
     rf"(?P<first>\b{_TELL}{_FEW} (?:the|its) (?:\w{{1,20}} ){{0,2}}?{_KEPT}(?:{_END}| (?:verbatim|word|to)\b)"
-    rf"|\brepeat (?:everything|all|the (?:text|words|instructions)) (?:\w{{1,20}} )?above{_END})",
+    r"|\b(?:repeat|output|print|recite) (?:everything|all|the (?:text|words|instructions)) (?:\w{1,20} )?above"
+    rf"(?: this (?:line|message|point))?{_END})",
 )
 _STORES = r"[~/\w.$-]{0,40}(?:\.env\b|id_rsa|id_ed25519|\.ssh\b|\.aws\b|\.npmrc|credentials\b)"
 _STEAL = _either(
@@ -218,18 +230,31 @@ _CONCEAL = _either(
     rf" (?:to {_PERSON}{_END}|in your (?:answer|reply|response))",
     rf"{_NEVER}let {_PERSON} (?:know|see|notice|find out)(?: (?:about )?(?:this|that|what you)\b|{_END})",
     rf"\b(?:keep|hide|conceal) (?:this|that|it|these|them|your (?:actions|instructions)){_FEW} from {_PERSON}{_END}",
-    r"\bkeep (?:this|it) (?:a )?secret\b",
+    r"\bkeep (?:this|it) (?:a secret|between us)\b",
+    r"\bsecretly (?:add|send|insert|copy|run|install|upload|delete|push|include|commit|change|store|forward)\b",
+    rf"\b(?:make sure|ensure) (?:that )?{_PERSON} (?:does not|doesn['’]t|never|do not|don['’]t) (?:know|find out|notice|learn)s?"
+    rf"(?: (?:about )?(?:this|that)\b|{_END})",
+    rf"\b{_PERSON} (?:must|should|may) not (?:know|learn|find out) (?:about|of) (?:this|that)\b",
     rf"(?P<ordered>\bwithout (?:{_PERSON}(?:['’]s)? (?:knowing|noticing|knowledge|consent|being (?:aware|told))"
     rf"|(?:telling|informing|notifying|alerting) {_PERSON}){_END})",
 )
 # Kind, what a text must hold to be searched at all, and the expression; a named match depends on what leads to it.
 _SENTENCES = (
+    ("override", "instructions prompts rules guidelines directives", _REVOKED),
     (
         "new-identity",
         "you act play respon answer reply obey comply mode now pretend instruct directive prompt",
         _IDENTITY,
     ),
-    ("exfiltration", "http ftp webhook attacker prompt instructions guidelines above message", _LEAK),
+    (
+        "exfiltration",
+        "http ftp exfiltrate @ keys tokens secrets credentials passwords webhook attacker prompt instructions guidelines above message",
+        _LEAK,
+    ),
     ("exfiltration", ".env id_rsa id_ed25519 .ssh .aws .npmrc credentials ](http", _STEAL),
-    ("concealment", "tell inform alert notif mention reveal disclose show let keep hide conceal without", _CONCEAL),
+    (
+        "concealment",
+        "tell inform alert notif mention reveal disclose show let keep hide conceal without secretly know find notice learn",
+        _CONCEAL,
+    ),
 )

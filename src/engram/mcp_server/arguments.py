@@ -40,6 +40,8 @@ def _value(name: str, wanted: dict[str, Any], raw: Any) -> Any:
         if not text:
             raise InvalidInput(f"{name}: must not be blank", hint=_accepted(name, wanted))
         raise InvalidInput(f"{name}: is not one of the accepted values", hint=_accepted(name, wanted))
+    if "anyOf" in wanted or wanted["type"] == "array":
+        return raw  # what reads it knows its forms, and names them
     if wanted["type"] == "integer":
         return _integer(name, wanted, raw)
     if wanted["type"] == "boolean":
@@ -81,5 +83,7 @@ def _text(raw: Any) -> str:
 def _accepted(name: str, wanted: dict[str, Any]) -> str:
     if "enum" in wanted:
         return f"{name} is one of: {', '.join(wanted['enum'])}"
+    if "anyOf" in wanted or wanted["type"] == "array":
+        return f"{name} is {wanted.get('description', 'a list')}"
     form = {"integer": "a whole number such as 12", "boolean": "true or false", "string": "text"}[wanted["type"]]
     return f"{name} is {form}"

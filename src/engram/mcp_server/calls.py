@@ -21,7 +21,7 @@ def _search(app: App, args: dict[str, Any]) -> Reply:
     # Models ask for more than there is to have; the most is what they get.
     if "limit" in args:
         args["limit"] = min(max(args["limit"], 1), 20)
-    return views.found(app.search.find(query, **args))
+    return views.found(app.search.find(query, **args), cards=app.memory_cards(query))
 
 
 def _context(app: App, args: dict[str, Any]) -> Reply:

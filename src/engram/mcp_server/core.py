@@ -151,7 +151,7 @@ class Peer:
             "resources/templates/list": lambda: self._template_list() | eras.cached(_LONG),
             "prompts/list": lambda: self._prompt_list() | eras.cached(_LONG),
         }
-        if method in modern and self._offers(method):
+        if method in modern and self._offers(method) and not self._lists_anew(method):
             reply(success(id, eras.stamped(modern[method](), self.server.info)))
             return
         if not self._run(id, method, params, reply, meta):
@@ -164,7 +164,7 @@ class Peer:
             reply(success(id, {}))
         elif method == "tools/list" and self._offers(method):
             reply(success(id, self.server.tool_list()))
-        elif method == "resources/list" and self._offers(method):
+        elif method == "resources/list" and self._offers(method) and not self._lists_anew(method):
             reply(success(id, self._resource_list()))
         elif method == "resources/templates/list" and self._offers(method):
             reply(success(id, self._template_list()))
@@ -183,6 +183,9 @@ class Peer:
     def _offers(self, method: str) -> bool:
         family = method.partition("/")[0]
         return family == "server" or family in self.server.capabilities()
+
+    def _lists_anew(self, method: str) -> bool:
+        return method == "resources/list" and self.server.list_resources is not None
 
     def _initialize(self, params: Message) -> Message:
         wanted = params.get("protocolVersion")
@@ -239,6 +242,9 @@ class Peer:
             call.prepare()
             row, values = found
             self._start(call, lambda: self._resource(call, row, str(uri), values))
+        elif self._lists_anew(method):
+            call.prepare()
+            self._start(call, lambda: self._list_resources(call))
         elif method == "prompts/get" and self.server.prompts:
             prompt = self.server.prompts.get(str(params.get("name")))
             if prompt is None:
@@ -322,6 +328,11 @@ class Peer:
     def _resource(self, call: Call, row: Resource | Template, uri: str, values: dict[str, str]) -> None:
         contents = row.read(uri, values, call)
         body: Message = {"contents": contents}
+        self._finish(call, body | eras.cached(_NONE) if call.modern else body)
+
+    def _list_resources(self, call: Call) -> None:
+        assert self.server.list_resources is not None
+        body: Message = {"resources": self.server.list_resources()}
         self._finish(call, body | eras.cached(_NONE) if call.modern else body)
 
     def _finish(self, call: Call, body: Message) -> None:

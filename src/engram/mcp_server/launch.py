@@ -9,10 +9,12 @@ from __future__ import annotations
 import _thread
 import sys
 
+from engram import paths
 from engram._version import __version__
 from engram.errors import EngramError, InvalidInput
 from engram.mcp_server import arguments, profiles
-from engram.mcp_server.core import Result, Server, Tool
+from engram.mcp_server.core import Prompt, Resource, Result, Server, Template, Tool
+from engram.mcp_server.tools.memories import GOVERNED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,19 +24,30 @@ if TYPE_CHECKING:
     from engram.bootstrap import App
     from engram.mcp_server.core import Call
 
-_OPTIONS = ("--tools", "--workspace", "--http", "--token")
-_FLAGS = ("--cost",)
+_OPTIONS = ("--tools", "--workspace", "--profile", "--http", "--token")
+_FLAGS = ("--cost", "--always-load", "--no-elicitation")
 
 
-def main(argv: list[str]) -> int:
-    """Serve until the client goes away; returns the exit status."""
+def main(argv: list[str], *, is_governed: bool = False) -> int:
+    """Serve until the client goes away; returns the exit status.
+
+    `is_governed` for the command `engram-mcp`: it offers the `engram_*` tools unless others are asked for, and goes on
+    past an option that it does not know, as hosts keep old ones in their files.
+    """
     try:
-        options = _parse(argv)
-        tools = profiles.select(options.get("--tools", ""))
+        options = _parse(argv, forgiving=is_governed)
+        default = profiles.MEMORIES if is_governed else profiles.OBSERVATIONS
+        tools = profiles.select(options.get("--tools", ""), default=default)
         if "--cost" in options:
             return _cost(tools)
-        open_app = _Opener(options.get("--workspace"))
-        server = build(tools, open_app)
+        open_app = _Opener(options.get("--workspace"), options.get("--profile", ""))
+        server = build(
+            tools,
+            open_app,
+            always_load="--always-load" in options,
+            elicitation="--no-elicitation" not in options,
+            root=paths.workspace(options.get("--workspace")),
+        )
         if "--http" in options:
             return _serve_http(server, options["--http"], options.get("--token"), open_app.close)
         from engram.mcp_server import stdio
@@ -47,8 +60,8 @@ def main(argv: list[str]) -> int:
         return 2 if error.exit_status == 3 else error.exit_status
 
 
-def _parse(argv: list[str]) -> dict[str, str]:
-    """Options as `--name=value` or `--name value`. Raises `InvalidInput` for anything else."""
+def _parse(argv: list[str], *, forgiving: bool) -> dict[str, str]:
+    """Options as `--name=value` or `--name value`. Anything else raises `InvalidInput`, or is noted on stderr."""
     found: dict[str, str] = {}
     rest = list(argv)
     while rest:
@@ -59,6 +72,8 @@ def _parse(argv: list[str]) -> dict[str, str]:
             found[name] = value
         elif name in _OPTIONS and rest:
             found[name] = rest.pop(0)
+        elif forgiving:
+            sys.stderr.write("engram-mcp: an option that is not known is ignored\n")
         elif name in _OPTIONS:
             raise InvalidInput(f"{name}: needs a value", hint="engram mcp --help")
         else:
@@ -66,21 +81,137 @@ def _parse(argv: list[str]) -> dict[str, str]:
     return found
 
 
-def build(tools: tuple[dict[str, Any], ...], open_app: Callable[[], App]) -> Server:
-    """The server for these tools. The store is opened by the first call that needs it."""
+def build(
+    tools: tuple[dict[str, Any], ...],
+    open_app: Callable[[], App],
+    *,
+    always_load: bool = False,
+    elicitation: bool = True,
+    root: str = "",
+) -> Server:
+    """The server for these tools. The store is opened by the first call that needs it.
+
+    With `engram_load` the memories are resources, too; with a tool that proposes there is the prompt `propose`.
+    """
+    memories = _Memories(open_app, asks=elicitation)
+    names = {row["name"] for row in tools}
+    reads, proposes = "engram_load" in names, bool(names & {"engram_save", "engram_save_session"})
     return Server(
         name="engram",
         version=__version__,
         instructions=profiles.instructions(tools),
-        tools=[_bind(row, open_app) for row in tools],
+        tools=[
+            memories.tool(row, always_load=always_load) if row["profile"] == GOVERNED else _bind(row, open_app)
+            for row in tools
+        ],
+        resources=memories.resources() if reads else (),
+        templates=memories.templates() if reads else (),
+        list_resources=memories.listed if reads else None,
+        prompts=memories.prompts() if proposes else (),
+        root=root,
     )
+
+
+class _Memories:
+    """The rows for governed memory; what serves them is imported by the first call."""
+
+    def __init__(self, open_app: Callable[[], App], *, asks: bool) -> None:
+        self._open_app = open_app
+        self._asks = asks
+        self._dialogs: Any = None
+
+    def dialogs(self) -> Any:
+        if self._dialogs is None:
+            from engram.mcp_server.approval import Dialogs
+
+            self._dialogs = Dialogs(is_on=self._asks)
+        return self._dialogs
+
+    def tool(self, row: dict[str, Any], *, always_load: bool) -> Tool:
+        meta = dict(row.get("_meta", {}))
+        if always_load and row["name"] == "engram_load":
+            meta["anthropic/alwaysLoad"] = True
+
+        def run(given: dict[str, Any], call: Call) -> Result:
+            from engram.mcp_server import memory_calls
+
+            try:
+                values, unknown = arguments.check(row["inputSchema"], given)
+            except EngramError as error:
+                return memory_calls.failed(error)
+            return memory_calls.run(row["name"], self._open_app(), values, unknown, call, self.dialogs())
+
+        return Tool(
+            name=row["name"],
+            title=row["title"],
+            description=row["description"],
+            input_schema=row["inputSchema"],
+            annotations=row["annotations"],
+            meta=meta or None,
+            interactive=row["interactive"],
+            run=run,
+        )
+
+    def listed(self) -> list[dict[str, Any]]:
+        from engram.mcp_server import memory_calls
+
+        return memory_calls.resources(self._open_app())
+
+    def resources(self) -> list[Resource]:
+        def read(uri: str, values: dict[str, str], call: Call) -> list[dict[str, Any]]:
+            from engram.mcp_server import memory_calls
+
+            return [{"uri": uri, "mimeType": "text/markdown", "text": memory_calls.read_index(self._open_app())}]
+
+        return [
+            Resource(
+                uri="engram://index",
+                name="index",
+                description="One line for each memory",
+                mime_type="text/markdown",
+                read=read,
+            )
+        ]
+
+    def templates(self) -> list[Template]:
+        def read(uri: str, values: dict[str, str], call: Call) -> list[dict[str, Any]]:
+            from engram.mcp_server import memory_calls
+
+            text = memory_calls.read_memory(self._open_app(), uri, values["id"], call)
+            return [{"uri": uri, "mimeType": "text/markdown", "text": text}]
+
+        return [
+            Template(
+                uri="engram://memory/{id}",
+                name="memory",
+                description="One memory in full",
+                mime_type="text/markdown",
+                read=read,
+            )
+        ]
+
+    def prompts(self) -> list[Prompt]:
+        def run(given: dict[str, Any], call: Call) -> dict[str, Any]:
+            from engram.mcp_server import memory_calls
+
+            return memory_calls.propose_prompt(given)
+
+        return [
+            Prompt(
+                name="propose",
+                description="How to propose memories for a person to approve",
+                arguments=[{"name": "text", "description": "What it is about", "required": False}],
+                run=run,
+            )
+        ]
 
 
 class _Opener:
     """Opens the app once, when first called."""
 
-    def __init__(self, workspace: str | None) -> None:
+    def __init__(self, workspace: str | None, profile: str) -> None:
         self._workspace = workspace
+        self._profile = profile
         self._app: App | None = None
         self._lock = _thread.allocate_lock()
 
@@ -89,7 +220,7 @@ class _Opener:
             if self._app is None:
                 from engram.bootstrap import open_app
 
-                self._app = open_app(workspace=self._workspace)
+                self._app = open_app(workspace=self._workspace, profile=self._profile)
             return self._app
 
     def close(self) -> None:
@@ -130,7 +261,7 @@ def _cost(tools: tuple[dict[str, Any], ...]) -> int:
 
     total = 0
     for row in tools:
-        wire = {key: value for key, value in row.items() if key != "profile"}
+        wire = {key: value for key, value in row.items() if key not in ("profile", "interactive")}
         tokens = count_tokens(json.dumps(wire, ensure_ascii=False, separators=(",", ":")))
         total += tokens
         sys.stdout.write(f"{tokens:>6}  {row['name']}\n")

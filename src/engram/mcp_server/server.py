@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 class Server:
     """The tables, and what goes with them.
 
-    `root` names the place that dialogs are about; `report` takes failures of ours for the log; `dialog_seconds` is
-    how long a person of a handshake client has for an answer; `subscriptions` are of that era too.
+    `list_resources` gives the list of resources anew each time, for those that come and go. `root` names the place
+    that dialogs are about; `report` takes failures of ours for the log; `dialog_seconds` is how long a person of a
+    handshake client has for an answer; `subscriptions` are of that era too.
     """
 
     def __init__(
@@ -29,6 +30,7 @@ class Server:
         resources: Sequence[Resource] = (),
         templates: Sequence[Template] = (),
         prompts: Sequence[Prompt] = (),
+        list_resources: Callable[[], list[Message]] | None = None,
         complete: Callable[[Message], list[str]] | None = None,
         logs: bool = False,
         subscriptions: bool = False,
@@ -41,6 +43,7 @@ class Server:
         self.tools = {tool.name: tool for tool in tools}
         self.resources = {resource.uri: resource for resource in resources}
         self.templates = tuple(templates)
+        self.list_resources = list_resources
         self.prompts = {prompt.name: prompt for prompt in prompts}
         self.complete = complete
         self.logs = logs
@@ -63,7 +66,7 @@ class Server:
         found: Message = {}
         if self.tools:
             found["tools"] = {}
-        if self.resources or self.templates:
+        if self.resources or self.templates or self.list_resources is not None:
             found["resources"] = {}
         if self.prompts:
             found["prompts"] = {}

@@ -18,7 +18,7 @@ from engram.core.quoting import defang
 from engram.core.relevance import Relevance, relevant
 from engram.core.secrets import find_secrets
 from engram.core.standing import Standing, why_card, why_hidden
-from engram.core.text import count_tokens, plural, preview
+from engram.core.text import count_tokens, preview
 from engram.errors import InvalidInput, NotFound
 from engram.services.memory_roots import MemoryRoot, MemoryRoots
 from engram.vault.config import Setting
@@ -634,7 +634,7 @@ def _entry(seen: Seen, score: float) -> Entry:
 def _heading(query: str | None, bodies: int, cards: int, omitted: int, selected: int) -> str:
     if not selected:
         return "No memory matches this task." if query else "No memories yet."
-    parts = [f"{bodies} of {plural(selected, 'memory').replace('memorys', 'memories')} in full"]
+    parts = [f"{bodies} of {'1 memory' if selected == 1 else f'{selected:,} memories'} in full"]
     if cards:
         parts.append(f"{cards} as cards (engram_load id=… shows one)")
     if omitted:

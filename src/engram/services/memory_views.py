@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from difflib import unified_diff
 from typing import Any
 
+from engram._version import __version__
 from engram.core.quoting import defang
 from engram.core.text import plural
 from engram.core.verdict import Action
+from engram.services.health import Health
 from engram.services.memories import Entry, FoundEntries, Loaded, Routed
 from engram.services.promotion import Gathered, ImportedRoot
 from engram.services.proposals import Committed, Outcome, Preview, Proposed
@@ -307,3 +309,58 @@ def inbox(value: Inbox) -> View:
         "notes": [{"scope": row.scope, "id": row.id, "path": row.path, "detail": row.detail} for row in value.notes],
     }
     return "\n".join(lines).rstrip() or "Nothing waits for you.", data, []
+
+
+def health(value: Health) -> View:
+    lines = [f"Engram {__version__}, workspace {value.workspace}"]
+    for root in value.roots:
+        counts = root.counts
+        kinds = ", ".join(f"{counts[kind]} {kind}" for kind in ("rule", "skill", "knowledge") if counts[kind])
+        trust = f"trusted ({root.why_trusted})" if root.is_trusted else "not trusted"
+        profile = f", profile {root.profile}" if root.profile else ""
+        lines.append(f"{root.scope}: {memories(counts['memories'])}{f' ({kinds})' if kinds else ''}, {trust}{profile}")
+        others = {**{name: counts[name] for name in ("notes", "unreadable", "ignored")}, "expired": root.expired}
+        if any(others.values()):
+            lines.append("  " + ", ".join(f"{count} {name}" for name, count in others.items() if count))
+    stats = value.stats
+    if stats is not None:
+        lines.append(
+            f"observations: {stats.observations:,} in {plural(len(stats.projects), 'project')},"
+            f" {plural(stats.sessions, 'session')}, {plural(stats.prompts, 'prompt')}"
+        )
+    lines.append(f"waiting for approval: {value.waiting}")
+    lines += [f"- {line}" for line in value.attention] or ["all well"]
+    data = {
+        "version": __version__,
+        "workspace": value.workspace,
+        "healthy": not value.attention,
+        "attention": list(value.attention),
+        "memories": sum(root.counts["memories"] for root in value.roots),
+        "roots": [
+            {
+                "scope": root.scope,
+                "path": root.path,
+                "profile": root.profile,
+                "trusted": root.is_trusted,
+                "trust": root.why_trusted,
+                "counts": root.counts,
+                "standings": root.standings,
+                "expired": root.expired,
+            }
+            for root in value.roots
+        ],
+        "waiting": value.waiting,
+        "observations": None
+        if stats is None
+        else {
+            "observations": stats.observations,
+            "sessions": stats.sessions,
+            "prompts": stats.prompts,
+            "projects": len(stats.projects),
+        },
+    }
+    return "\n".join(lines), data, []
+
+
+def memories(count: int) -> str:
+    return "1 memory" if count == 1 else f"{count:,} memories"

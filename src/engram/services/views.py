@@ -67,7 +67,17 @@ def saved(value: Saved) -> View:
     return _with_notices(text, data, value.notices)
 
 
-def found(value: Found) -> View:
+def found(value: Found, *, cards: Sequence[tuple[str, str, str]] = ()) -> View:
+    """Hits, and at the end `cards` of approved memories: (uri, type, line)."""
+    text, data = _found(value)
+    if cards:
+        text += "\nApproved memories on this (engram_load with id, or the resource):"
+        text += "".join(f"\n- {uri} · {kind} · {line}" for uri, kind, line in cards)
+        data["memories"] = [{"uri": uri, "type": kind, "summary": line} for uri, kind, line in cards]
+    return text, data
+
+
+def _found(value: Found) -> View:
     if not value.hits:
         return f'No memories found for: "{preview(value.query, 200)[0]}"', {"results": []}
     lines = [f"Found {len(value.hits)} {'memory' if len(value.hits) == 1 else 'memories'} (quoted data):"]

@@ -28,5 +28,5 @@ def run(args: Namespace, app: App) -> Result:
     found = app.search.find(
         " ".join(args.query), type=args.type, project=args.project, scope=args.scope, limit=args.limit
     )
-    text, data = views.found(found)
+    text, data = views.found(found, cards=app.memory_cards(" ".join(args.query)))
     return Result(data=data, text=text)
