@@ -43,6 +43,9 @@ def only(text: str) -> Passage:
         ("# Layout\n\n- `src/` holds the code\n- `web/` holds the pages\n", "knowledge"),
         ("# Providers\n\n1. The theme of the person\n2. The session with its token\n3. The router\n", "knowledge"),
         ("# Working rules\n\n1. Never push to main\n2. Think before you edit\n3. Test the whole flow\n", "rule"),
+        ("# Packages\n\nThe hook enforces it everywhere. Always use the one tool.\n", "rule"),
+        ("# Working rules\n\n- Truth is temporal\n- Everything is scoped\n", "rule"),
+        ("# Snapshots\n\nUpdate them as follows:\n\n- Run the tests\n- Review what is new\n", "skill"),
         ("# Shape\n\n```python\nclass A: ...\n```\n", "knowledge"),
     ],
 )
@@ -200,6 +203,10 @@ def test_tables_and_code_are_never_cut(block: str) -> None:
         ("# Shop\n\n## How prices are kept\n\nIn cents.\n", "How prices are kept"),
         ("# Shop\n\n## Client library\n\n### Errors\n\nNever hide one.\n", "Client library: Errors"),
         ("# Shop\n\n## 🚀 2. **Run** the `make <name>` tool ##\n\nx y.\n", "Run the make <name> tool"),
+        ("# Shop\n\n## Overview\n\nPrices are in cents.\n", "Overview: Prices are in cents"),
+        ("# Shop\n\n## Build\n\n```sh\n# --- all of it\nmake all   # slow\n```\n", "Build: make all"),
+        ("# Shop\n\n## Macros\n\nInline format! args. Always.\n", "Macros: Inline format! args"),
+        ("# Shop\n\n## Source\n\nFork: <https://forge.example/x>\n", "Source: Fork: <https://forge.example/x>"),
         ("Prices\n------\n\n- [ ] See [the page](p.md) of `prices_*`\n", "Prices: See the page of prices_*"),
     ],
 )
@@ -217,6 +224,18 @@ def test_triggers_are_words_of_the_headings_nearest_first() -> None:
     found = passages("# Shop\n\n## Payment Gateway\n\n### Retry policy\n\nThree times.\n\n## Data\n\nCents.\n")
 
     assert found[0].triggers == ("retry policy", "payment gateway", "retry", "policy", "payment", "gateway")
+
+
+def test_the_line_above_a_list_or_code_names_it_too() -> None:
+    fences = "\n\n".join(f"**{name} checks (all):**\n\n```sh\nmake {LONG}\n```" for name in ("Quality", "Speed"))
+
+    found = passages(f"# Shop\n\n## Commands\n\n{fences}\n\n{LONG}\n")
+
+    assert [passage.title for passage in found][:2] == [
+        "Commands: Quality checks (all)",
+        "Commands: Speed checks (all)",
+    ]
+    assert found[1].triggers[:2] == ("speed checks", "speed")
 
 
 def test_line_ends_and_the_mark_of_byte_order_change_nothing() -> None:
@@ -294,7 +313,7 @@ def test_every_text_is_lines_of_the_source_in_order(text: str) -> None:
 @pytest.mark.parametrize(
     "piece",
     ["a:\n\n", "- a\n", "`A=", "[", "<!-- ", "<a", "# a\n", "> ", "- ", "1. a\n   ", "|-|\n", "*", " ", "\t\n",
-     "same.\n\n", "![[", "```\n", "\\", "<!-- BEGIN a -->\n", "<!-- x\n--> y\n\n"],
+     "same.\n\n", "# a\n\nb\n\n", "---\na: b\n---\n", "![[", "```\n", "\\", "<!-- BEGIN a -->\n", "<!-- x\n--> y\n\n"],
 )  # fmt: skip
 def test_hostile_text_takes_no_more_than_its_share_of_time(piece: str) -> None:
     def cost(size: int) -> float:
