@@ -68,8 +68,9 @@ _VERB = _either(
 _NEGATED = re.compile(r"(?:\b(?:never|not|cannot|nor)|n['’]t)[^\w\n.!?;]{1,3}$")
 _REVOKED = (
     r"\b(?:all|any|your|the|these) (?:of )?(?:your )?(?:previous|prior|above|earlier|preceding|original) (?:\w{1,20} )?"
-    r"(?:instructions|prompts|rules|guidelines|directives) (?:(?:are|were|is|have been) (?:now |hereby |all )?(?:void|null|cancell?ed"
-    r"|revoked|rescinded|lifted|suspended|overridden|a mistake|a test|no longer valid)|no longer apply)\b"
+    r"(?:instructions|prompts|rules|guidelines|directives) (?:(?:are|were|is|have been) (?:now |hereby |all )?"
+    r"(?:void|null|cancell?ed|revoked|rescinded|lifted|suspended|overridden|a mistake|a test|no longer valid)"
+    r"|no longer apply)\b"
     r"|\binstead of (?:following|obeying) your (?:\w{1,20} )?(?:instructions|guidelines|rules)\b"
 )
 _NEAR = 16  # two verbs closer than this have one object; the later one decides
@@ -178,8 +179,8 @@ _IDENTITY = _either(
     r"|do (?:anything|whatever|as i)|follow (?:only )?(?:my|these))|you are (?:an?|the|no longer|free)"
     r"|your (?:name|role|identity) is|obey (?:me|my|only))\b",
     r"\b(?:obey|comply with) (?:me\b|(?:all (?:of )?)?my\b|(?:every|all|the following) (?:orders?|commands?)\b)",
-    r"\byour (?:new|updated|revised|real|true|actual|only|secret|hidden) (?:system )?(?:instructions?|directives?|orders"
-    r"|purpose|identity|persona|prompt|objective|mission|rules) (?:is|are|will be)\b",
+    r"\byour (?:new|updated|revised|real|true|actual|only|secret|hidden) (?:system )?(?:instructions?|directives?"
+    r"|orders|purpose|identity|persona|prompt|objective|mission|rules) (?:is|are|will be)\b",
     r"\byour (?:real|true|actual|only|secret|hidden) (?:goal|task|role|name) (?:is|are|will be)\b",
     r"\byour new (?:role|task|goal|name|job) is to\b",
     r"\byou are (?:an? )?\w{1,20} with(?:out| no)(?: any)? (?:restrictions|limits|limitations|filters|rules)\b",
@@ -192,20 +193,21 @@ _IDENTITY = _either(
 
 _SECRET = _any(
     r"(?:(?:api|access|secret|private|ssh|signing) )?keys|id_rsa|tokens|secrets|credentials|passwords|\.?env|cookies",
-    r"env(?:ironment)? (?:files?|variables|vars)|(?:conversation|chat)(?: history| log)?|(?:system )?prompt|private key",
-    r"memory|memories|source code|codebase|transcripts?",
+    r"env(?:ironment)? (?:files?|variables|vars)|(?:conversation|chat)(?: history| log)?|(?:system )?prompt",
+    r"private key|memory|memories|source code|codebase|transcripts?",
 )
 _SEND = _words("send post upload transmit forward exfiltrate leak e-?mail submit copy paste append deliver ship encode")
 _TELL = _any(_words("reveal print output repeat show display leak dump expose disclose recite"), "(?:tell|give) me")
 _KEPT = r"(?:system (?:prompt|message|instructions)|hidden (?:prompt|instructions)|initial (?:prompt|instructions))"
 _BETWEEN = r"(?:[^\w\n!?;]{1,4}+[\w'’]{1,20}+)"
 # What may follow the object: "upload the source code to", not "upload source code coverage to".
-_LINK = r"(?=[^\w\n]{0,4}(?:to|into|at|via|in|on|and|or|from|of|you|with|as|by|so|found|stored|files?|using|over|through)\b)"
+_LINK = r"(?=[^\w\n]{0,4}(?:to|into|at|via|in|on|and|or|from|of|you|with|as|by|so|found|stored|files?|using|over)\b)"
 _LEAK = _either(
     rf"\b{_SEND}\b{_BETWEEN}{{0,5}}?[^\w\n!?;.]{{1,4}}{_SECRET}\b{_LINK}{_BETWEEN}{{0,6}}?[^\w\n!?;]{{1,4}}"
     r"(?:(?:https?|ftp)://|attackers?\b|(?:a|this|the|my) webhook\b|[\w.+-]{1,40}@\w)",
     rf"\bexfiltrate{_FEW} {_SECRET}\b",
-    r"\b(?:send|give|show|tell|e-?mail) me (?:all )?(?:of )?your (?:\w{1,10} )?(?:keys|tokens|secrets|credentials|passwords)\b",
+    r"\b(?:send|give|show|tell|e-?mail) me (?:all )?(?:of )?your (?:\w{1,10} )?"
+    r"(?:keys|tokens|secrets|credentials|passwords)\b",
     rf"\b{_TELL}(?: (?:me|us|out|back|all|of|verbatim|exactly|the|contents?|full|text|to)\b){{0,6}}"
     r" your (?:[\w-]{1,20} ){0,2}?(?:system prompt|system message|instructions|initial prompt|prompt|guidelines)\b"
     rf"(?:{_END}| (?:verbatim|word|to)\b)",
@@ -232,8 +234,8 @@ _CONCEAL = _either(
     rf"\b(?:keep|hide|conceal) (?:this|that|it|these|them|your (?:actions|instructions)){_FEW} from {_PERSON}{_END}",
     r"\bkeep (?:this|it) (?:a secret|between us)\b",
     r"\bsecretly (?:add|send|insert|copy|run|install|upload|delete|push|include|commit|change|store|forward)\b",
-    rf"\b(?:make sure|ensure) (?:that )?{_PERSON} (?:does not|doesn['’]t|never|do not|don['’]t) (?:know|find out|notice|learn)s?"
-    rf"(?: (?:about )?(?:this|that)\b|{_END})",
+    rf"\b(?:make sure|ensure) (?:that )?{_PERSON} (?:does not|doesn['’]t|never|do not|don['’]t)"
+    rf" (?:know|find out|notice|learn)s?(?: (?:about )?(?:this|that)\b|{_END})",
     rf"\b{_PERSON} (?:must|should|may) not (?:know|learn|find out) (?:about|of) (?:this|that)\b",
     rf"(?P<ordered>\bwithout (?:{_PERSON}(?:['’]s)? (?:knowing|noticing|knowledge|consent|being (?:aware|told))"
     rf"|(?:telling|informing|notifying|alerting) {_PERSON}){_END})",
@@ -248,13 +250,15 @@ _SENTENCES = (
     ),
     (
         "exfiltration",
-        "http ftp exfiltrate @ keys tokens secrets credentials passwords webhook attacker prompt instructions guidelines above message",
+        "http ftp exfiltrate @ keys tokens secrets credentials passwords webhook attacker prompt instructions "
+        "guidelines above message",
         _LEAK,
     ),
     ("exfiltration", ".env id_rsa id_ed25519 .ssh .aws .npmrc credentials ](http", _STEAL),
     (
         "concealment",
-        "tell inform alert notif mention reveal disclose show let keep hide conceal without secretly know find notice learn",
+        "tell inform alert notif mention reveal disclose show let keep hide conceal without secretly know "
+        "find notice learn",
         _CONCEAL,
     ),
 )
