@@ -22,6 +22,22 @@ COMMANDS = {
     "sessions": ("sessions", "observations", "list recent sessions"),
     "stats": ("stats", "observations", "count what is there"),
     "capture": ("capture", "observations", "save the learnings that a text lists"),
+    "init": ("init", "memories", "make a place for this project's memories"),
+    "load": ("load", "memories", "show the memories that a task needs"),
+    "route": ("route", "memories", "say what kind of task it is, and what it would load"),
+    "propose": ("propose", "memories", "propose memories, also out of guidance files"),
+    "save-session": ("save_session", "memories", "propose, or with --force write, what a session taught"),
+    "note": ("note", "memories", "keep a short note about the task at hand"),
+    "promote": ("promote", "memories", "propose a note or an observation as a memory"),
+    "review": ("review", "memories", "what waits for you"),
+    "approve": ("approve", "memories", "say yes to a proposal or a changed memory"),
+    "archive": ("archive", "memories", "put a memory out of use"),
+    "undo": ("undo", "memories", "take back the last batch"),
+    "verify": ("verify", "memories", "check that memory files are as approved"),
+    "trust": ("trust", "memories", "let this checkout's memories speak as instructions"),
+    "profile": ("profile", "memories", "name several global memories, and choose one"),
+    "config": ("config", "memories", "show and change what is set for memories"),
+    "reindex": ("reindex", "memories", "read every memory file again"),
     "import": ("import_", "moving", "bring in memories of other tools, or a repository's history"),
     "export": ("export", "moving", "write observations to a file"),
     "mcp": ("mcp", "serving", "serve the tools to an agent"),
@@ -55,7 +71,7 @@ def usage() -> str:
     lines = ["usage: engram <command> [options]", "", "Persistent memory for AI coding agents.", ""]
     for group in dict.fromkeys(entry[1] for entry in COMMANDS.values()):
         lines.append(f"{group}:")
-        lines += [f"  {name:<12} {text}" for name, (_, of, text) in COMMANDS.items() if of == group]
+        lines += [f"  {name:<13} {text}" for name, (_, of, text) in COMMANDS.items() if of == group]
         lines.append("")
     lines.append("`engram <command> --help` shows options and an example; --json works with each.")
     return "\n".join(lines)
@@ -94,6 +110,8 @@ def build_parser(name: str) -> ArgumentParser:
     )
     parser.add_argument("--json", action="store_true", help="give the result as JSON")
     parser.add_argument("--workspace", metavar="DIR", help="work as if started in DIR")
+    if COMMANDS.get(name, ("", "", ""))[1] == "memories":
+        parser.add_argument("--profile", metavar="NAME", help="use the global memories of this profile")
     module.add_arguments(parser)
     parser.set_defaults(run=module.run)
     return parser
@@ -112,7 +130,7 @@ def _run(name: str, argv: list[str]) -> int:
         args = build_parser(name).parse_args(argv)
         if args.workspace is not None and not os.path.isdir(args.workspace):
             raise InvalidInput("--workspace: is not a folder")
-        app = open_app(workspace=args.workspace)
+        app = open_app(workspace=args.workspace, profile=getattr(args, "profile", None) or "")
         return show(args.run(args, app), as_json=args.json)
     except EngramError as error:
         return show_error(error, as_json=as_json)

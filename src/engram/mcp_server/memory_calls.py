@@ -14,6 +14,7 @@ from engram.mcp_server.calls_in_flight import Call
 from engram.mcp_server.wire import INTERNAL, INVALID_PARAMS, Failure, Result
 from engram.services import memory_views
 from engram.services.memory_views import View
+from engram.services.proposals import role_names
 
 CONTRACT_VERSION = "1"
 Run = Callable[[App, dict[str, Any], Call, Dialogs], View]
@@ -94,7 +95,7 @@ def _save(app: App, args: dict[str, Any], call: Call, dialogs: Dialogs) -> View:
             args["text"],
             type=args.get("type"),
             scope=args.get("scope"),
-            roles=_roles(args.get("role", "")),
+            roles=role_names(args.get("role", "")),
             is_single=True,
             tool="engram_save",
         ),
@@ -106,14 +107,8 @@ def _save_session(app: App, args: dict[str, Any], call: Call, dialogs: Dialogs) 
         app,
         call,
         dialogs,
-        lambda: app.proposals.propose(args["text"], scope=args.get("scope"), roles=_roles(args.get("role", ""))),
+        lambda: app.proposals.propose(args["text"], scope=args.get("scope"), roles=role_names(args.get("role", ""))),
     )
-
-
-def _roles(text: str) -> list[str]:
-    from engram.vault.config import roles
-
-    return roles(text)
 
 
 def _commit(app: App, args: dict[str, Any], call: Call, dialogs: Dialogs) -> View:

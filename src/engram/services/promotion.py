@@ -278,11 +278,3 @@ def _guidance_text(path: str) -> str:
             return file.read()
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read: {error.strerror}") from error
-
-
-def is_memory_root(path: str) -> bool:
-    """Whether a folder looks like a root, or like a workspace that has one."""
-    for place in (path, os.path.join(path, ".agents", ".engram")):
-        if any(os.path.isdir(os.path.join(place, name)) for name in folder.FOLDER_NAMES[:3]):
-            return True
-    return False

@@ -26,6 +26,7 @@ from engram.core.verdict import Action, Known, Verdict, decide, normalised
 from engram.errors import Conflict, EngramError, InvalidInput, NotFound, StoreUnavailable, Unsafe
 from engram.services.memory_roots import MemoryRoot, MemoryRoots, author
 from engram.vault import batch, folder, ledger, memory_file, pending, setup
+from engram.vault.config import roles
 from engram.vault.ledger import FileChange, Line
 
 MEMORY, NOTE = "memory", "note"
@@ -797,3 +798,8 @@ def _last_batch(place: MemoryRoot, name: str | None) -> Line | None:
         if line.batch not in taken_back and (name is None or line.batch == name):
             return line
     return None
+
+
+def role_names(text: str) -> list[str]:
+    """Roles out of a text with commas. Raises `InvalidInput` for what is no name."""
+    return roles(text)

@@ -1,14 +1,17 @@
-"""engram import: bring in an Engram JSON export, an engram.db of the Go program, or a repository's history.
+"""engram import: bring in an Engram JSON export, an engram.db of the Go program, a repository's history, or the
+memories of another `.agents/.engram/` folder (they wait for your approval).
 
 example: engram import engram-export.json --dry-run
          engram import ~/.engram-old/engram.db --project shop
          engram import --git . --limit 500
+         engram import ../other-project/.agents/.engram
 
 Importing the same again changes nothing; what is newer here stays.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
@@ -16,6 +19,7 @@ from typing import TYPE_CHECKING
 from engram.cli.output import Result
 from engram.cli.parsing import whole
 from engram.errors import InvalidInput
+from engram.services import memory_views
 
 if TYPE_CHECKING:
     from engram.bootstrap import App
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", help="a JSON export (0.1.0, 0.2.0) or an engram.db")
+    parser.add_argument("file", nargs="?", help="a JSON export (0.1.0, 0.2.0), an engram.db, or a folder of memories")
     parser.add_argument("--git", metavar="DIR", help="make an observation of each commit of this repository")
     parser.add_argument("--project", help="file everything under this project")
     parser.add_argument("--limit", type=whole, metavar="N", help="with --git: only the newest N commits")
@@ -35,6 +39,9 @@ def run(args: Namespace, app: App) -> Result:
         raise InvalidInput("file: give a file, or --git DIR", hint="engram import --help")
     if args.limit is not None and args.git is None:
         raise InvalidInput("--limit: goes with --git", hint="engram import --help")
+    if args.file is not None and os.path.isdir(os.path.expanduser(args.file)):
+        text, data, diagnostics = memory_views.imported(app.promotion.import_root(args.file, dry_run=args.dry_run))
+        return Result(data=data, text=text, diagnostics=diagnostics)
     progress = _show_progress if sys.stderr is not None and sys.stderr.isatty() else None
     try:
         if args.git is not None:
