@@ -15,9 +15,9 @@ from engram.core.memory_ports import FoundMemories, Indexed
 from engram.core.pack import DISCLOSURES, MAX_BUDGET, MIN_BUDGET, Choice, Disclosure, Pack, build
 from engram.core.query import Query, parse
 from engram.core.quoting import defang
-from engram.core.relevance import Relevance, relevant
+from engram.core.relevance import Relevance, relevant, task_weights
 from engram.core.secrets import find_secrets
-from engram.core.standing import Standing, why_card, why_hidden
+from engram.core.standing import Circumstances, Standing, why_card, why_hidden
 from engram.core.text import count_tokens, preview
 from engram.errors import InvalidInput, NotFound
 from engram.services.memory_roots import MemoryRoot, MemoryRoots
@@ -109,6 +109,15 @@ class FoundEntries:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scene:
+    """What one operation sees: the settings, the roots (workspace first, up to date), and what decides in each."""
+
+    settings: Mapping[str, Setting]
+    places: Sequence[MemoryRoot]
+    around: Mapping[str, Circumstances]
+
+
 @dataclass(slots=True)
 class _Selection:
     """What a task selects, before it is fitted into a budget."""
@@ -158,13 +167,13 @@ class Memories:
         """
         if disclosure not in DISCLOSURES:
             raise InvalidInput("disclosure: is not one", hint=f"one of: {', '.join(DISCLOSURES)}")
-        settings = self._roots.settings()
-        budget = budget_tokens if budget_tokens is not None else int(settings["load.max_tokens"].value)
+        scene = self._scene()
+        budget = budget_tokens if budget_tokens is not None else int(scene.settings["load.max_tokens"].value)
         if not MIN_BUDGET <= budget <= MAX_BUDGET:
             raise InvalidInput(f"budget_tokens: must be from {MIN_BUDGET} to {MAX_BUDGET:,}")
-        limit = MAX_FULL if full else int(settings["load.limit"].value)
-        chosen, notes = self._choose(query, settings, limit=limit, objective=objective, is_broad=full)
-        choices = self._choices(chosen, settings, full=full)
+        limit = MAX_FULL if full else int(scene.settings["load.limit"].value)
+        chosen, notes = self._choose(query, scene, limit=limit, objective=objective, is_broad=full)
+        choices = self._choices(chosen, scene.settings, full=full)
         footer = self._evidence_cards(query) if not full and disclosure != "bodies" else ""
         pack = build(
             choices,
@@ -197,23 +206,22 @@ class Memories:
         wanted = [id.strip() for id in ids.split(",") if id.strip()]
         if not wanted:
             raise InvalidInput("id: must not be blank")
-        settings = self._roots.settings()
+        scene = self._scene()
         chosen = _Selection()
-        places = self._roots.existing()
         for name in wanted[:MAX_FULL]:
-            found = self._named(name, places, settings)
+            found = self._named(name, scene)
             if not found:
                 chosen.missing.append(name)
             for seen in found:
                 if seen.key not in {other.key for other, _, _ in chosen.matches}:
                     chosen.matches.append((seen, 1.0, "asked for by id"))
         if not chosen.matches:
-            near = self._near(wanted[0], places, settings)
+            near = self._near(wanted[0], scene)
             raise NotFound(
                 f"no memory with the id {', '.join(f'`{defang(name)[:80]}`' for name in wanted[:5])}",
                 hint=f"near: {', '.join(near)}" if near else "`engram_search` finds ids",
             )
-        choices = self._choices(chosen, settings, full=True, by_id=True)
+        choices = self._choices(chosen, scene.settings, full=True, by_id=True)
         pack = build(choices, budget=None, heading=lambda bodies, cards, omitted: "")
         pack = replace(pack, text=pack.text.strip(), tokens=count_tokens(pack.text.strip()))
         names = {choice.key: choice.name for choice in choices}
@@ -228,9 +236,9 @@ class Memories:
 
     def route(self, task: str) -> Routed:
         """What kind of task it is, and what it would load."""
-        settings = self._roots.settings()
+        scene = self._scene()
         intent = read_intent(task)
-        chosen, notes = self._choose(task, settings, limit=int(settings["load.limit"].value))
+        chosen, notes = self._choose(task, scene, limit=int(scene.settings["load.limit"].value))
         scores = {seen.key: score for seen, score, _ in chosen.matches}
         matched = [seen for seen, _, _ in chosen.matches]
         order = _load_order([*chosen.always, *chosen.needed, *matched], chosen.needs)
@@ -244,12 +252,12 @@ class Memories:
         """Memories by words, best first; what is hidden is not found."""
         if not 1 <= limit <= MAX_SEARCH:
             raise InvalidInput(f"limit: must be from 1 to {MAX_SEARCH}")
-        settings = self._roots.settings()
-        ranked, notes = self._ranked(parse(query), settings, Intent(kind="unknown", confidence=0.0))
+        scene = self._scene()
+        ranked, notes = self._ranked(parse(query), scene, Intent(kind="unknown", confidence=0.0))
         shown = [
             (seen, score)
             for seen, score, _ in ranked
-            if not seen.hidden and seen.memory.type == (type or seen.memory.type)
+            if not seen.hidden and seen.memory.type == (type or seen.memory.type) and self._is_first(seen, scene)
         ]
         return FoundEntries(
             entries=tuple(_entry(seen, score.score) for seen, score in shown[:limit]),
@@ -259,30 +267,30 @@ class Memories:
 
     def matching_cards(self, query: str, *, limit: int = 3) -> list[Entry]:
         """Up to three memories for a search of observations; nothing that is not relevant."""
-        settings = self._roots.settings()
-        if not self._roots.existing():
+        scene = self._scene()
+        if not scene.places:
             return []
-        chosen, _ = self._choose(query, settings, limit=limit)
+        chosen, _ = self._choose(query, scene, limit=limit)
         return [_entry(seen, score) for seen, score, _ in chosen.matches[:limit]]
 
     def index_cards(self) -> list[str]:
         """One line for each memory that may be seen, workspace first."""
-        settings = self._roots.settings()
+        scene = self._scene()
         lines = []
-        for place in self._roots.existing():
+        for place in scene.places:
             for row in place.index.everything():
-                seen = self._seen(place, row, settings)
+                seen = self._seen(place, row, scene)
                 if seen is not None and not seen.hidden and not seen.memory.tier:
                     lines.append(_card(seen, ""))
         return lines
 
     def resources(self, limit: int) -> list[Entry]:
         """The memories that are used most, for a client's list; ties by the latest update, then id."""
-        settings = self._roots.settings()
+        scene = self._scene()
         found: dict[str, tuple[Seen, int]] = {}
-        for place in self._roots.existing():
+        for place in scene.places:
             for row in place.index.most_used(limit + POOL if limit else 0):
-                seen = self._seen(place, row, settings)
+                seen = self._seen(place, row, scene)
                 if seen is not None and not seen.hidden and f"{seen.memory.type}:{seen.memory.id}" not in found:
                     found[f"{seen.memory.type}:{seen.memory.id}"] = (seen, row.fetches)
         ordered = sorted(found.values(), key=lambda pair: pair[0].memory.id)
@@ -290,19 +298,26 @@ class Memories:
         ordered.sort(key=lambda pair: -pair[1])
         return [_entry(seen, float(fetches)) for seen, fetches in ordered[:limit]]
 
+    def _scene(self) -> _Scene:
+        settings = self._roots.settings()
+        places = self._roots.existing()
+        today = self._now()[:10]
+        around = {place.root.path: self._roots.circumstances(place, today=today, settings=settings) for place in places}
+        return _Scene(settings=settings, places=places, around=around)
+
     # -- choosing --------------------------------------------------------------------------------------------------
 
     def _choose(
         self,
         query: str | None,
-        settings: Mapping[str, Setting],
+        scene: _Scene,
         *,
         limit: int,
         objective: str = "",
         is_broad: bool = False,
     ) -> tuple[_Selection, list[str]]:
         for _ in range(ATTEMPTS):
-            chosen, notes = self._chosen(query, settings, limit=limit, objective=objective, is_broad=is_broad)
+            chosen, notes = self._chosen(query, scene, limit=limit, objective=objective, is_broad=is_broad)
             by_place: dict[str, tuple[MemoryRoot, list[Indexed]]] = {}
             for seen in chosen.everything():
                 by_place.setdefault(seen.place.root.path, (seen.place, []))[1].append(seen.row)
@@ -312,16 +327,15 @@ class Memories:
         return chosen, notes
 
     def _chosen(
-        self, query: str | None, settings: Mapping[str, Setting], *, limit: int, objective: str, is_broad: bool
+        self, query: str | None, scene: _Scene, *, limit: int, objective: str, is_broad: bool
     ) -> tuple[_Selection, list[str]]:
         chosen = _Selection()
         notes: list[str] = []
-        places = self._roots.existing()
         taken: set[str] = set()
-        for place in places:
+        for place in scene.places:
             for row in place.index.always():
-                seen = self._seen(place, row, settings)
-                if seen is None or seen.hidden or not self._is_first(seen, places):
+                seen = self._seen(place, row, scene)
+                if seen is None or seen.hidden or not self._is_first(seen, scene):
                     continue
                 if seen.card_only:
                     chosen.cards.append(seen)
@@ -329,56 +343,56 @@ class Memories:
                     chosen.always.append(seen)
                 taken.add(seen.key)
         if query is not None and query.strip():
-            ranked, notes = self._ranked(parse(query), settings, read_intent(query), is_broad=is_broad)
+            ranked, notes = self._ranked(parse(query), scene, read_intent(query), is_broad=is_broad)
             for seen, place_in_order, hidden in ranked:
                 if seen.key in taken:
                     continue
                 reason = hidden or ("" if place_in_order.is_relevant else "too little in common with the task")
                 if not reason and len(chosen.matches) >= limit:
                     reason = f"more than {limit} match better"
+                if not reason and not self._is_first(seen, scene):
+                    reason = "another one of the same id stands before it"
                 if reason:
                     chosen.left_out.append((seen, place_in_order.score, reason))
                 else:
                     chosen.matches.append((seen, place_in_order.score, place_in_order.why))
                     taken.add(seen.key)
         else:
-            for place in places:
+            for place in scene.places:
                 for row in (*place.index.most_used(MOST_USED_CARDS), *place.index.newest(NEWEST_CARDS)):
-                    seen = self._seen(place, row, settings)
+                    seen = self._seen(place, row, scene)
                     if seen is None or seen.hidden or seen.key in taken or seen.memory.confidence == "low":
                         continue
-                    if self._is_first(seen, places):
+                    if self._is_first(seen, scene):
                         chosen.cards.append(seen)
                         taken.add(seen.key)
             if objective:
-                self._notes_for(objective, places, settings, chosen)
-        self._add_needed(chosen, places, settings, taken)
+                self._notes_for(objective, scene, chosen)
+        self._add_needed(chosen, scene, taken)
         return chosen, notes
 
-    def _notes_for(
-        self, objective: str, places: Sequence[MemoryRoot], settings: Mapping[str, Setting], chosen: _Selection
-    ) -> None:
+    def _notes_for(self, objective: str, scene: _Scene, chosen: _Selection) -> None:
         wanted = " ".join(objective.casefold().split())
-        for place in places:
+        for place in scene.places:
             for row in place.index.notes_at_work():
-                seen = self._seen(place, row, settings)
+                seen = self._seen(place, row, scene)
                 suits = seen is not None and " ".join(seen.memory.objective.casefold().split()) == wanted
                 if seen is not None and suits and not seen.hidden:
                     chosen.cards.append(seen)
 
     def _ranked(
-        self, query: Query, settings: Mapping[str, Setting], intent: Intent, *, is_broad: bool = False
+        self, query: Query, scene: _Scene, intent: Intent, *, is_broad: bool = False
     ) -> tuple[list[tuple[Seen, Relevance, str]], list[str]]:
         """Every candidate of every root with its relevance, best first, and why it is hidden, or ""."""
-        places = self._roots.existing()
         found: list[tuple[MemoryRoot, FoundMemories]] = [
-            (place, place.index.search(query, pool=POOL)) for place in places
+            (place, place.index.search(query, pool=POOL)) for place in scene.places
         ]
         if not found:
             return [], []
         length = min(len(one.counts) for _, one in found)
         counts = [sum(one.counts[at] for _, one in found) for at in range(length)]
-        idf = ranking.weights(counts, sum(one.total for _, one in found))
+        total = sum(one.total for _, one in found)
+        weights = task_weights(query, ranking.weights(counts, total))
         best = max((one.best for _, one in found), default=0.0) or 1.0
         rows: list[tuple[Seen, Relevance, str]] = []
         for place, one in found:
@@ -386,15 +400,16 @@ class Memories:
             by_row = {row.row: row for row in place.index.rows([candidate.id for candidate in candidates])}
             for candidate in candidates:
                 row = by_row.get(candidate.id)
-                seen = self._seen(place, row, settings) if row is not None else None
+                seen = self._seen(place, row, scene) if row is not None else None
                 if seen is None:
                     continue
                 weighed = relevant(
                     candidate,
-                    idf,
-                    terms=query.terms,
-                    phrases=[*seen.memory.triggers],
-                    query=query.text,
+                    weights,
+                    query=query,
+                    total=total,
+                    text=f"{seen.memory.title} {seen.memory.text}",
+                    triggers=seen.memory.triggers,
                     suits_intent=intent.is_known and _suits(seen.memory, intent),
                     is_workspace=seen.scope == "workspace",
                     is_broad=is_broad,
@@ -402,26 +417,22 @@ class Memories:
                 hidden = seen.hidden
                 if not hidden and seen.memory.confidence == "low" and not is_broad:
                     hidden = "low confidence: never loaded by itself"
-                if not hidden and not self._is_first(seen, places):
-                    hidden = "the workspace has one of the same id"
                 rows.append((seen, weighed, hidden))
         rows.sort(key=lambda item: (-round(item[1].score, 9), item[0].key))
         return rows, []
 
-    def _seen(self, place: MemoryRoot, row: Indexed, settings: Mapping[str, Setting]) -> Seen | None:
+    def _seen(self, place: MemoryRoot, row: Indexed, scene: _Scene) -> Seen | None:
         if row.memory is None:
             return None
-        around = self._roots.circumstances(place, today=self._now()[:10], settings=settings)
+        around = scene.around[place.root.path]
         stands = place.standing(row)
         hidden = why_hidden(row.memory, around, is_ignored=row.is_ignored)
         card_only = why_card(row.memory, stands, around)
-        if not hidden and not card_only and stands is not Standing.APPROVED:
-            card_only = _why_unsafe(row.memory)
         return Seen(place=place, row=row, memory=row.memory, standing=stands, hidden=hidden, card_only=card_only)
 
-    def _is_first(self, seen: Seen, places: Sequence[MemoryRoot]) -> bool:
+    def _is_first(self, seen: Seen, scene: _Scene) -> bool:
         """The workspace's memory stands before a global one of the same id and type, and one file before another."""
-        for place in places:
+        for place in scene.places:
             for row in place.index.by_id(seen.memory.id):
                 if (
                     row.memory is not None
@@ -431,13 +442,7 @@ class Memories:
                     return place is seen.place and row.row == seen.row.row
         return True
 
-    def _add_needed(
-        self,
-        chosen: _Selection,
-        places: Sequence[MemoryRoot],
-        settings: Mapping[str, Setting],
-        taken: set[str],
-    ) -> None:
+    def _add_needed(self, chosen: _Selection, scene: _Scene, taken: set[str]) -> None:
         """Prerequisites of what was chosen, of theirs, and so on, across roots; circles are walked once."""
         waiting = [*(seen for seen, _, _ in chosen.matches), *chosen.always]
         known = {seen.key: seen for seen in (*waiting, *chosen.cards)}
@@ -445,7 +450,7 @@ class Memories:
             seen = waiting.pop(0)
             keys: list[str] = []
             for name in seen.memory.depends_on:
-                found = [other for other in self._named(_bare(name), places, settings) if not other.memory.tier]
+                found = [other for other in self._named(_bare(name), scene) if not other.memory.tier]
                 if not found:
                     chosen.missing.append(f"{seen.memory.id} depends on `{defang(name)[:80]}`, which is not there")
                     continue
@@ -461,16 +466,16 @@ class Memories:
                     waiting.append(other)
             chosen.needs[seen.key] = tuple(keys)
 
-    def _named(self, name: str, places: Sequence[MemoryRoot], settings: Mapping[str, Setting]) -> list[Seen]:
+    def _named(self, name: str, scene: _Scene) -> list[Seen]:
         """Memories that `name` means: an id, `scope:id`, `type:id` or `scope:type:id`. Workspace before global; a
         working note only when no memory has the id."""
         *qualifiers, id = unquote(name).split(":")
         if not is_readable_id(id) or len(qualifiers) > 2:
             return []
         found: list[Seen] = []
-        for place in places:
+        for place in scene.places:
             for row in place.index.by_id(id):
-                seen = self._seen(place, row, settings)
+                seen = self._seen(place, row, scene)
                 if seen is not None and all(word in (seen.scope, seen.memory.type) for word in qualifiers):
                     found.append(seen)
         durable = [seen for seen in found if not seen.memory.tier]
@@ -479,12 +484,12 @@ class Memories:
             kept.setdefault(seen.memory.type, seen)
         return list(kept.values())
 
-    def _near(self, name: str, places: Sequence[MemoryRoot], settings: Mapping[str, Setting]) -> list[str]:
+    def _near(self, name: str, scene: _Scene) -> list[str]:
         from difflib import get_close_matches
 
         ids = [
             row.memory.id
-            for place in places
+            for place in scene.places
             for row in place.index.everything()
             if row.memory is not None and not row.is_ignored
         ]
@@ -496,7 +501,7 @@ class Memories:
     def _choices(
         self, chosen: _Selection, settings: Mapping[str, Setting], *, full: bool = False, by_id: bool = False
     ) -> list[Choice]:
-        everything = chosen.everything()
+        everything = [_guarded(seen) for seen in chosen.everything()]
         ids = [seen.memory.id for seen in everything]
         choices = []
         kinds = {
@@ -554,13 +559,19 @@ def _suits(memory: Memory, intent: Intent) -> bool:
 
 
 def _why_unsafe(memory: Memory) -> str:
-    """A text that nobody approved here is looked through before it may speak."""
     whole = f"{memory.title}\n{memory.text}\n{memory.extra}"
     if suspects := find_instructions(whole):
         return f"holds text that forges instructions ({suspects[0].kind})"
     if findings := find_secrets(whole):
         return f"holds a secret ({findings[0].kind})"
     return ""
+
+
+def _guarded(seen: Seen) -> Seen:
+    """What nobody approved here is looked through before it may speak."""
+    if seen.hidden or seen.card_only or seen.standing is Standing.APPROVED:
+        return seen
+    return replace(seen, card_only=_why_unsafe(seen.memory))
 
 
 _LABELS = {

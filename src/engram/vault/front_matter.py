@@ -15,6 +15,8 @@ Value = str | int | bool | Sequence[str]
 MAX_HEADER = 64 * 1024
 # What YAML 1.2 takes as plain text, and nobody as something else: no sign of its syntax, no number, no yes.
 _BARE = re.compile(r"[A-Za-z_./@][A-Za-z0-9_./@+:-]*[A-Za-z0-9_./@+-]|[A-Za-z_]")
+# The first element of a list that stands below its field, indented.
+_LISTED = re.compile(r":[ \t]*(?:#[^\n]*)?\n( +)- ")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _WORDS = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n", "~"))
 
@@ -53,6 +55,9 @@ def put_together(parts: Parts) -> str:
 
 def read(header: str) -> dict[str, Any]:
     """The fields, every scalar as the text that stands there. Raises `InvalidInput` for what is no mapping."""
+    plain = _read_own(header)
+    if plain is not None:
+        return plain
     import yaml
 
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -67,6 +72,35 @@ def read(header: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise InvalidInput("its header is no list of fields")
     return {str(name): value for name, value in found.items()}
+
+
+_OWN_LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*): (.+)")
+_OWN_BARE = r"[A-Za-z0-9_./@+][A-Za-z0-9_./@+:-]*(?<!:)"
+_OWN_TEXT = r'"(?:[^"\\]|\\.)*"'
+_OWN_VALUE = re.compile(f"{_OWN_BARE}|{_OWN_TEXT}")
+_OWN_LIST = re.compile(rf"\[(?:(?:{_OWN_BARE}|{_OWN_TEXT})(?:, (?={_OWN_BARE}|{_OWN_TEXT}))?)*\]")
+
+
+def _read_own(header: str) -> dict[str, Any] | None:
+    """What `write` has made, or None for any other form: a fifth of the time that the library takes, which is most of
+    what reading ten thousand files costs."""
+    found: dict[str, Any] = {}
+    for line in header.splitlines():
+        match = _OWN_LINE.fullmatch(line)
+        if match is None:
+            return None
+        name, value = match.groups()
+        try:
+            if _OWN_VALUE.fullmatch(value):
+                found[name] = json.loads(value) if value[0] == '"' else value
+            elif _OWN_LIST.fullmatch(value):
+                parts = _OWN_VALUE.findall(value)
+                found[name] = [json.loads(part) if part[0] == '"' else part for part in parts]
+            else:
+                return None
+        except ValueError:  # an escape that only YAML knows
+            return None
+    return found
 
 
 def write(fields: Mapping[str, Value]) -> str:
@@ -99,7 +133,6 @@ def rewrite(header: str, changes: Mapping[str, Value | None]) -> str:
     from ruamel.yaml import YAML
     from ruamel.yaml.comments import CommentedMap, CommentedSeq
     from ruamel.yaml.error import YAMLError
-    from ruamel.yaml.util import load_yaml_guess_indent
 
     def native(value: Value) -> Any:
         if isinstance(value, str):
@@ -111,13 +144,13 @@ def rewrite(header: str, changes: Mapping[str, Value | None]) -> str:
         return row
 
     try:
-        _, indent, offset = load_yaml_guess_indent(header)
         yaml = YAML(typ="rt")
         yaml.preserve_quotes = True
         yaml.width = 1_000_000
         yaml.allow_unicode = True
-        if offset:
-            yaml.indent(mapping=2, sequence=max(indent or 4, offset + 2), offset=offset)
+        if (listed := _LISTED.search(header)) is not None:
+            offset = len(listed.group(1))
+            yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
         data = yaml.load(header)
     except (YAMLError, ValueError, RecursionError) as error:
         raise InvalidInput("its header is not YAML", hint="mend the file by hand") from error

@@ -146,11 +146,12 @@ def change(text: str, fields: Mapping[str, Value | None], *, content: str | None
     """A file with some fields and, if given, its content changed, and the hash of what it says then."""
     parts = front_matter.take_apart(text)
     body = parts.body if content is None else _with_content(parts.body, content)
-    header = front_matter.rewrite(parts.header or "", {**fields, "content_hash": None})
-    kept = front_matter.read(header)
-    meaning = {name: _read_meaning(name, kept.get(name)) for name in kept}
-    kind = TYPE_WORDS.get(_text(kept.get("type")).lower(), "")
-    header = front_matter.rewrite(header, {"content_hash": hash_of({**meaning, "type": kind}, body)})
+    known: dict[str, Any] = front_matter.read(parts.header or "")
+    meaning = {name: _read_meaning(name, value) for name, value in known.items()}
+    meaning |= fields
+    kind = TYPE_WORDS.get(_text(meaning.get("type")).lower(), "")
+    changes = {**fields, "content_hash": hash_of({**meaning, "type": kind}, body)}
+    header = front_matter.rewrite(parts.header or "", changes)
     return front_matter.put_together(replace(parts, header=header, body=body))
 
 

@@ -249,8 +249,12 @@ class SqliteMemoryIndex:
 
     def rows(self, rows: Sequence[int]) -> list[Indexed]:
         with self._open() as connection:
-            found = [_one(connection, _ROW + " WHERE m.row = ?", row) for row in rows]
-            return [row for row in found if row is not None]
+            wanted = json.dumps(list(rows))
+            found = {
+                row[0]: _indexed(row)
+                for row in connection.execute(_ROW + " WHERE m.row IN (SELECT value FROM json_each(?))", (wanted,))
+            }
+            return [found[row] for row in rows if row in found]
 
     def by_id(self, id: str) -> list[Indexed]:
         return self._list(" WHERE m.id = ? ORDER BY m.tier, m.type, m.path", id)
@@ -342,11 +346,6 @@ def _values(read: ReadFile) -> dict[str, Any]:
         "actual_hash": memory.actual_hash,
         "fields": json.dumps(fields, ensure_ascii=False, separators=(",", ":")),
     }
-
-
-def _one(connection: apsw.Connection, sql: str, value: Any) -> Indexed | None:
-    row = next(iter(connection.execute(sql, (value,))), None)
-    return None if row is None else _indexed(row)
 
 
 def _indexed(row: tuple[Any, ...]) -> Indexed:
