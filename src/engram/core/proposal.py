@@ -49,6 +49,7 @@ class Proposal:
     candidates: tuple[Candidate, ...]
     plans: tuple[Plan, ...]
     by: str = ""
+    states: Mapping[str, str] = field(default_factory=dict)
     note: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -75,30 +75,30 @@ class Verdict:
 def decide(candidate: Candidate, known: Sequence[Known]) -> Verdict:
     """The verdict. `known` holds the live memories of one root that could matter, those named by the candidate among
     them. Raises `InvalidInput` when it names one that is not there, or of another type for UPDATE."""
-    related = _related(candidate, known)
+    words = stems(candidate.text)
+    compared = [(memory, theirs, _alike(words, theirs)) for memory in known for theirs in (stems(memory.text),)]
+    compared.sort(key=lambda row: (-row[2], row[0].id, row[0].type))
+    related = _related(compared)
     named = _named(candidate, known, related)
     if named is not None:
         return named
     said = normalised(candidate.text)
-    for memory in known:
+    for memory, _, _ in compared:
         if normalised(memory.text) == said:
             return Verdict(action=Action.NOOP, target=memory.id, reason="says the same already")
-    same_type = [memory for memory in known if memory.type == candidate.type]
-    words = stems(candidate.text)
-    scored = sorted(((_alike(words, stems(memory.text)), memory) for memory in same_type), key=lambda row: row[1].id)
-    scored.sort(key=lambda row: -row[0])
-    for _, memory in scored:
-        if _contains(memory.text, candidate.text) and not contradicts(memory.text, candidate.text):
+    same_type = [row for row in compared if row[0].type == candidate.type]
+    for memory, theirs, _ in same_type:
+        if _contains(theirs, words) and not contradicts(memory.text, candidate.text):
             return Verdict(action=Action.NOOP, target=memory.id, reason="is contained in it", related=related)
-    for _, memory in scored:
-        if _contains(candidate.text, memory.text) and not contradicts(candidate.text, memory.text):
+    for memory, theirs, _ in same_type:
+        if _contains(words, theirs) and not contradicts(candidate.text, memory.text):
             return Verdict(
                 action=Action.UPDATE,
                 target=memory.id,
                 reason="contains it, and says more",
                 related=_without(related, memory.id),
             )
-    for score, memory in scored:
+    for memory, _, score in same_type:
         clash = contradicts(memory.text, candidate.text) if score >= LIKELY else ""
         if clash:
             return Verdict(
@@ -115,7 +115,8 @@ def decide(candidate: Candidate, known: Sequence[Known]) -> Verdict:
                 related=_without(related, memory.id),
             )
     reason = f"new; related: {', '.join(related)}" if related else "nothing like it is known"
-    return Verdict(action=Action.ADD, reason=reason, related=related, doubt=_doubt(candidate, scored, related))
+    doubt = _doubt(candidate, [(score, memory) for memory, _, score in same_type], related)
+    return Verdict(action=Action.ADD, reason=reason, related=related, doubt=doubt)
 
 
 def _named(candidate: Candidate, known: Sequence[Known], related: tuple[str, ...]) -> Verdict | None:
@@ -159,12 +160,8 @@ _ANNOUNCES = re.compile(
 )
 
 
-def _related(candidate: Candidate, known: Sequence[Known]) -> tuple[str, ...]:
-    words = stems(candidate.text)
-    scored = [(_alike(words, stems(memory.text)), memory.id) for memory in known]
-    scored = [row for row in scored if row[0] >= RELATED]
-    scored.sort(key=lambda row: (-row[0], row[1]))
-    return tuple(dict.fromkeys(id for _, id in scored))[:MAX_RELATED]
+def _related(compared: Sequence[tuple[Known, frozenset[str], float]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(memory.id for memory, _, score in compared if score >= RELATED))[:MAX_RELATED]
 
 
 def _without(ids: tuple[str, ...], id: str) -> tuple[str, ...]:
@@ -212,9 +209,8 @@ def _alike(one: frozenset[str], other: frozenset[str]) -> float:
     return common / len(one | other)
 
 
-def _contains(whole: str, part: str) -> bool:
-    outer, inner = stems(whole), stems(part)
-    return len(inner) >= LEAST_CONTAINED and len(inner & outer) >= CONTAINED * len(inner)
+def _contains(whole: frozenset[str], part: frozenset[str]) -> bool:
+    return len(part) >= LEAST_CONTAINED and len(part & whole) >= CONTAINED * len(part)
 
 
 # -- contradiction -----------------------------------------------------------------------------------------------------

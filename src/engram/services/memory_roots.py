@@ -82,7 +82,7 @@ class MemoryRoot:
         removed = [path for path in known if path not in found.files]
         if changed or removed or ignore_stamp != self.index.note("ignore"):
             is_ignored = folder.ignoring(self.root)
-            notes = {"ignore": ignore_stamp, "strays": "\n".join(found.strays[:50])}
+            notes = {"ignore": ignore_stamp, "state": self._new_state()}
             self.index.refresh(changed=self._read(changed, found, is_ignored), removed=removed, notes=notes)
             self._git_stamp = ""
         self.strays = found.strays
@@ -124,13 +124,22 @@ class MemoryRoot:
                 return False
         return True
 
+    @property
+    def state(self) -> str:
+        """Another word whenever what the index knows of the files has changed."""
+        return self.index.note("state")
+
+    def _new_state(self) -> str:
+        return f"{self._now_ns():x}-{os.urandom(4).hex()}"
+
     def took(self, paths: Sequence[str]) -> None:
         """Files that this process has just written: read them, and know their folders as they are now."""
         is_ignored = folder.ignoring(self.root)
         found = {path: stamp for path in paths if (stamp := folder.stamp_of(self.root, path)) is not None}
         seen = folder.Found(files={path: s for path, s in found.items() if _is_memory_path(path)}, folders={})
         changed = self._read(tuple(seen.files), seen, is_ignored)
-        self.index.refresh(changed=changed, removed=[path for path in paths if path not in found])
+        gone = [path for path in paths if path not in found]
+        self.index.refresh(changed=changed, removed=gone, notes={"state": self._new_state()})
         places = dict.fromkeys((*self._folders, *(path.rpartition("/")[0] for path in paths if _is_memory_path(path))))
         self._folders = folder.folder_stamps(self.root, tuple(places))
         self.catch_up()

@@ -85,6 +85,15 @@ class Committed:
         return any(outcome.result in ("written", "updated", "superseded") for outcome in self.outcomes)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Target:
+    """A file that a plan changes, as it stands now."""
+
+    path: str
+    text: str
+    memory: Memory
+
+
 class Proposals:
     """`new_token` gives 32 random bytes as text, `new_batch` a name for a batch; times are RFC 3339 of `now`."""
 
@@ -160,6 +169,7 @@ class Proposals:
             candidates=tuple(candidates),
             plans=tuple(plans),
             by=by,
+            states={place.root.scope: place.state for place in places},
         ), notice
 
     def propose_note(
@@ -268,7 +278,9 @@ class Proposals:
                 rows[row.row] = row
         for row in place.index.saying(content_hash(normalised(candidate.text))):
             rows[row.row] = row
-        found = place.index.search(parse(f"{candidate.title}\n{candidate.text}"), pool=LIKE_IT)
+        # Words alone: other spellings cost as much again and change no verdict.
+        query = replace(parse(f"{candidate.title}\n{candidate.text}"), forms=())
+        found = place.index.search(query, pool=LIKE_IT)
         for row in place.index.rows([one.id for one in found.candidates]):
             rows[row.row] = row
         known = []
@@ -396,7 +408,8 @@ class Proposals:
     def _mark(
         self, home: MemoryRoot, records: Sequence[Mapping[str, Any]], at: int, proposal: Proposal, status: str
     ) -> None:
-        settled = seal(replace(proposal, status=status), home.ledger.key())
+        # What is settled is kept to say so, without what it was about.
+        settled = seal(replace(proposal, status=status, candidates=(), plans=(), note={}), home.ledger.key())
         now = self._now()
         rest = [settled if n == at else record for n, record in enumerate(records)]
         pending.write(home.root, [row for row in rest if str(row.get("expires_at", "")) > now])
@@ -442,7 +455,6 @@ class Proposals:
         for candidate in proposal.candidates:
             refuse_candidate(candidate) if proposal.kind == MEMORY else refuse_instructions(candidate.text)
         outcomes: list[Outcome] = []
-        by = proposal.by
         name = self._new_batch()
         for scope in dict.fromkeys(plan.scope for plan in plans):
             place = self._roots.named(scope)
@@ -454,9 +466,9 @@ class Proposals:
                 for plan in (plan for plan in plans if plan.scope == scope):
                     candidate = by_number[plan.number]
                     if proposal.kind == NOTE:
-                        outcome, made = self._note(proposal, candidate, plan, by)
+                        outcome, made = self._note(proposal, candidate, plan)
                     else:
-                        outcome, made = self._carry_out(candidate, plan, place, by, how, taken=changes)
+                        outcome, made = self._carry_out(proposal, candidate, plan, place, how, taken=changes)
                     outcomes.append(outcome)
                     changes |= {change.path: change for change in made}
                 if changes:
@@ -465,7 +477,7 @@ class Proposals:
                         at=self._now(),
                         root=place.root.path,
                         how=how,
-                        by=by,
+                        by=proposal.by,
                         batch=name,
                         changes=tuple(changes.values()),
                         data={"proposal": proposal.token_hash, "tool": proposal.tool},
@@ -486,75 +498,83 @@ class Proposals:
 
     def _carry_out(
         self,
+        proposal: Proposal,
         candidate: Candidate,
         plan: Plan,
         place: MemoryRoot,
-        by: str,
         how: str,
         *,
         taken: Mapping[str, FileChange],
     ) -> tuple[Outcome, list[FileChange]]:
         """What one plan changes now, after looking again whether it still means the same."""
 
-        def held(reason: str, related: Sequence[str] = ()) -> tuple[Outcome, list[FileChange]]:
+        def ended(result: str, reason: str, related: Sequence[str] = (), id: str = "") -> Outcome:
             return Outcome(
                 number=plan.number,
                 scope=plan.scope,
-                result="deferred",
-                id=plan.id,
+                result=result,
+                id=id or plan.id,
                 reason=reason,
                 related=tuple(related),
-            ), []
-
-        known = self._known(candidate, place)
-        try:
-            verdict = decide(candidate, [one for one, _ in known])
-        except InvalidInput as error:
-            return held(error.message)
-        if verdict.line != plan.verdict.line:
-            if verdict.action is Action.NOOP:
-                return Outcome(
-                    number=plan.number, scope=plan.scope, result="skipped", id=verdict.target, reason=verdict.line
-                ), []
-            return held(f"the verdict was {plan.verdict.line} and is now {verdict.line}: propose again")
-        if verdict.action is Action.NOOP:
-            return Outcome(
-                number=plan.number, scope=plan.scope, result="skipped", id=verdict.target, reason=verdict.line
-            ), []
-        target = next((row for one, row in known if one.id == verdict.target), None)
-        if target is not None and target.memory is not None:
-            if target.memory.actual_hash != plan.target_hash:
-                return held(f"{verdict.target} was changed meanwhile: propose again", [verdict.target])
-            if target.path in taken:
-                return held(f"another candidate of this proposal changes {verdict.target}", [verdict.target])
-        if verdict.doubt:
-            return held(_ways_out(verdict), verdict.related)
-        if verdict.action is Action.SUPERSEDE and how == "force" and not candidate.supersedes:
-            return held(
-                f"would replace {verdict.target} ({verdict.reason}); SUPERSEDES: {verdict.target} says so",
-                [verdict.target],
             )
+
+        try:
+            verdict = self._verdict_now(proposal, candidate, plan, place)
+        except InvalidInput as error:
+            return ended("deferred", error.message), []
+        if verdict.action is Action.NOOP:
+            return ended("skipped", verdict.line, id=verdict.target), []
+        if verdict.line != plan.verdict.line:
+            reason = f"the verdict was {plan.verdict.line} and is now {verdict.line}: propose again"
+            return ended("deferred", reason, verdict.related), []
+        if verdict.doubt:
+            return ended("deferred", _ways_out(verdict), verdict.related), []
+        if verdict.action is Action.SUPERSEDE and how == "force" and not candidate.supersedes:
+            reason = f"would replace {verdict.target} ({verdict.reason}); SUPERSEDES: {verdict.target} says so"
+            return ended("deferred", reason, [verdict.target]), []
         made = self._promoted(candidate, place)
-        if verdict.action is Action.UPDATE:
-            assert target is not None
-            made.append(self._update(candidate, target, place, by))
-            return Outcome(
-                number=plan.number, scope=plan.scope, result="updated", id=verdict.target, path=target.path
-            ), made
-        if place.index.by_id(plan.id) or plan.path in taken:
-            return held(f"the id {plan.id} was taken meanwhile: propose again", [plan.id])
-        memory = self._memory(candidate, plan, by)
-        if verdict.action is Action.SUPERSEDE:
-            assert target is not None
+        target: _Target | None = None
+        if verdict.target:
+            target = self._target(verdict.target, plan, candidate, place)
+            if target is None:
+                return ended("deferred", f"{verdict.target} was changed meanwhile: propose again", [verdict.target]), []
+            if target.path in taken:
+                reason = f"another candidate of this proposal changes {verdict.target}"
+                return ended("deferred", reason, [verdict.target]), []
+        if verdict.action is Action.UPDATE and target is not None:
+            made.append(self._update(candidate, target, place, proposal.by))
+            return replace(ended("updated", ""), id=verdict.target, path=target.path), made
+        if place.index.by_id(plan.id) or plan.path in taken or folder.stamp_of(place.root, plan.path) is not None:
+            return ended("deferred", f"the id {plan.id} was taken meanwhile: propose again", [plan.id]), []
+        memory = self._memory(candidate, plan, proposal.by)
+        result, reason = "written", ""
+        if target is not None:
             memory = replace(memory, supersedes=(verdict.target,))
-            made.append(self._superseded(target, plan.id, place))
-        text = memory_file.render(memory, scope=plan.scope)
-        made.append(_new_file(plan.path, text))
-        result = "superseded" if verdict.action is Action.SUPERSEDE else "written"
-        reason = f"replaces {verdict.target}" if result == "superseded" else ""
-        return Outcome(
-            number=plan.number, scope=plan.scope, result=result, id=plan.id, path=plan.path, reason=reason
-        ), made
+            made.append(self._superseded(target, plan.id))
+            result, reason = "superseded", f"replaces {verdict.target}"
+        made.append(_new_file(plan.path, memory_file.render(memory, scope=plan.scope)))
+        return replace(ended(result, reason), path=plan.path), made
+
+    def _verdict_now(self, proposal: Proposal, candidate: Candidate, plan: Plan, place: MemoryRoot) -> Verdict:
+        """The verdict anew. It is a function of the candidate and the store: where the store is as it was, so is it."""
+        if proposal.states.get(plan.scope) == place.state:
+            return plan.verdict
+        return decide(candidate, [one for one, _ in self._known(candidate, place)])
+
+    def _target(self, id: str, plan: Plan, candidate: Candidate, place: MemoryRoot) -> _Target | None:
+        """The file that a plan changes, if it still says what it said when the person saw the plan."""
+        for row in place.index.by_id(id):
+            if row.memory is None or row.memory.tier:
+                continue
+            if plan.verdict.action is Action.UPDATE and row.memory.type != candidate.type:
+                continue
+            try:
+                text = folder.text_of(place.root, row.path)
+                memory = memory_file.parse(text, path=row.path)
+            except InvalidInput:
+                return None
+            return _Target(path=row.path, text=text, memory=memory) if memory.actual_hash == plan.target_hash else None
+        return None
 
     def _memory(self, candidate: Candidate, plan: Plan, by: str) -> Memory:
         today = self._now()[:10]
@@ -583,11 +603,9 @@ class Proposals:
             author=by,
         )
 
-    def _update(self, candidate: Candidate, target: Indexed, place: MemoryRoot, by: str) -> FileChange:
+    def _update(self, candidate: Candidate, target: _Target, place: MemoryRoot, by: str) -> FileChange:
         """The wording is replaced, never joined with the old one; lists grow; all else in the file stays."""
         memory = target.memory
-        assert memory is not None
-        before = folder.text_of(place.root, target.path)
         today = self._now()[:10]
         fields: dict[str, Any] = {"revision": memory.revision + 1, "updated": today, "last_confirmed": today}
         if memory.schema_version < 3:
@@ -611,13 +629,12 @@ class Proposals:
             fields["always"] = True
         if not memory.author:
             fields["author"] = by
-        after = memory_file.change(before, fields, content=candidate.text)
-        return _changed_file(target.path, before, after)
+        after = memory_file.change(target.text, fields, content=candidate.text)
+        return _changed_file(target.path, target.text, after)
 
-    def _superseded(self, target: Indexed, successor: str, place: MemoryRoot) -> FileChange:
-        before = folder.text_of(place.root, target.path)
+    def _superseded(self, target: _Target, successor: str) -> FileChange:
         fields = {"lifecycle": "superseded", "superseded_by": successor, "updated": self._now()[:10]}
-        return _changed_file(target.path, before, memory_file.change(before, fields))
+        return _changed_file(target.path, target.text, memory_file.change(target.text, fields))
 
     def _promoted(self, candidate: Candidate, place: MemoryRoot) -> list[FileChange]:
         """A note that becomes a memory goes."""
@@ -629,7 +646,7 @@ class Proposals:
                 return [FileChange(path=row.path, before=before, after=None, id=row.memory.id, type=row.memory.type)]
         return []
 
-    def _note(self, proposal: Proposal, candidate: Candidate, plan: Plan, by: str) -> tuple[Outcome, list[FileChange]]:
+    def _note(self, proposal: Proposal, candidate: Candidate, plan: Plan) -> tuple[Outcome, list[FileChange]]:
         today = self._now()[:10]
         memory = Memory(
             id=plan.id,
@@ -645,7 +662,7 @@ class Proposals:
             source="note",
             tier="working",
             objective=proposal.note["objective"],
-            author=by,
+            author=proposal.by,
         )
         text = memory_file.render(memory, scope=plan.scope)
         outcome = Outcome(
