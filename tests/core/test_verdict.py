@@ -1,5 +1,7 @@
 """The table of verdicts: what remembering a candidate means, given what is known."""
 
+# ruff: noqa: E501  # a table
+
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
