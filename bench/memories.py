@@ -177,6 +177,7 @@ def cost(count: int) -> dict[str, Any]:
         app.roots.existing()
         changed = round(1000 * (time.perf_counter() - began))
         app.close()
+        _resident(place, str(root.parent.parent))  # reads anew what was written just now
         memory = _resident(place, str(root.parent.parent))
         return {
             "memories": count,

@@ -21,7 +21,7 @@ def commands() -> str:
 
 def tools() -> str:
     from engram.mcp_server.profiles import instructions
-    from engram.mcp_server.tools.observations import TOOLS
+    from engram.mcp_server.tools import memories, observations
 
     parts = [
         "# Tools",
@@ -29,11 +29,19 @@ def tools() -> str:
         "Made from the table that the server offers. Unknown parameters are ignored and named in the answer. An empty",
         'text means not given; whole numbers may come as `12`, `12.0` or `"12"`.',
         "",
-        "Instructions sent to the client:",
+        "`engram mcp` offers the `mem_*` tools, `engram-mcp` the `engram_*` tools; both take `--tools=` with profiles and",
+        "names. Results of the `engram_*` tools are `{contract_version, ok, data, diagnostics}`; `data.text` is the whole",
+        "answer for programs that show their model nothing else.",
         "",
-        f"> {instructions(TOOLS)}",
+        "Instructions sent to the client by `engram mcp`, by `engram-mcp`, and with all tools:",
+        "",
+        f"> {instructions(observations.TOOLS)}",
+        "",
+        f"> {instructions(memories.TOOLS)}",
+        "",
+        f"> {instructions((*observations.TOOLS, *memories.TOOLS))}",
     ]
-    for tool in TOOLS:
+    for tool in (*observations.TOOLS, *memories.TOOLS):
         schema = tool["inputSchema"]
         hints = [name for name, value in tool["annotations"].items() if value]
         parts += ["", f"## {tool['name']}", "", tool["description"], ""]
@@ -41,13 +49,18 @@ def tools() -> str:
         if schema.get("properties"):
             parts += ["", "| parameter | accepts | required | |", "| --- | --- | --- | --- |"]
         for name, wanted in schema.get("properties", {}).items():
-            accepts = " or ".join(f"`{one}`" for one in wanted["enum"]) if "enum" in wanted else wanted["type"]
+            accepts = " or ".join(f"`{one}`" for one in wanted["enum"]) if "enum" in wanted else _kind(wanted)
             required = "yes" if name in schema.get("required", []) else ""
             default = f"default {wanted['default']}" if "default" in wanted else ""
             about = "; ".join(text for text in (wanted.get("description", ""), default) if text)
             parts.append(f"| `{name}` | {accepts} | {required} | {about} |")
-        parts += ["", f"Gives {', '.join(f'`{name}`' for name in tool['outputSchema']['required'])} and more."]
+        if "outputSchema" in tool:
+            parts += ["", f"Gives {', '.join(f'`{name}`' for name in tool['outputSchema']['required'])} and more."]
     return "\n".join(parts) + "\n"
+
+
+def _kind(wanted: dict[str, object]) -> str:
+    return str(wanted["type"]) if "type" in wanted else '`"all"` or a list of numbers'
 
 
 def main() -> int:

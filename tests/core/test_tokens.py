@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from engram.core.text import count_tokens
-from engram.mcp_server.profiles import TOOLS, instructions
+from engram.mcp_server.profiles import ALL_TOOLS, instructions
+from engram.mcp_server.tools.observations import TOOLS
 
 # (text, tokens by o200k_base)
 SAMPLES = [
@@ -26,7 +27,7 @@ def test_the_estimate_is_within_thirty_percent_of_the_real_count(text: str, real
 
 
 def test_the_instructions_fit_512_characters_for_every_selection() -> None:
-    for chosen in ([tool] for tool in TOOLS):
+    for chosen in ([tool] for tool in ALL_TOOLS):
         assert 0 < len(instructions(chosen)) <= 512
     assert "mem_search" in instructions(TOOLS)
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from engram.mcp_server.profiles import ALL_TOOLS
+from engram.mcp_server.profiles import select
 from tests.e2e.node import ROOT, node, packages
 
-NAMES = [tool["name"] for tool in ALL_TOOLS]
+NAMES = [tool["name"] for tool in select("")]
 SERVER = [sys.executable, "-m", "engram", "mcp"]
 INSPECTOR = "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 

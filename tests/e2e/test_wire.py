@@ -10,10 +10,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from engram.mcp_server.profiles import ALL_TOOLS, select
+from engram.mcp_server.profiles import select
 from tests.e2e.wire import MODERN, Wire
 
-NAMES = [tool["name"] for tool in ALL_TOOLS]
+NAMES = [tool["name"] for tool in select("")]
 
 
 def text(result: dict) -> str:
@@ -90,8 +90,8 @@ def test_a_profile_offers_its_tools_in_table_order_and_nothing_else(data: Path, 
             assert wire.ask("tools/call", {"name": name, "arguments": {}}, era=era)["error"]["code"] == -32602
 
 
-def test_the_profiles_have_eleven_and_three_tools() -> None:
-    assert [len(select(name)) for name in ("", "agent", "admin", "all")] == [14, 11, 3, 14]
+def test_the_profiles_have_eleven_three_and_eleven_tools() -> None:
+    assert [len(select(name)) for name in ("", "agent", "admin", "governed", "all")] == [14, 11, 3, 11, 25]
 
 
 def test_an_unknown_tools_name_ends_with_status_2_and_names_the_known_ones(data: Path) -> None:

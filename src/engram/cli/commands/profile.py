@@ -1,8 +1,8 @@
 """engram profile: name several global memories, and choose which one is used.
 
-example: engram profile add work ~/work-memories
-         engram profile use work
-         engram profile use work --workspace-only
+example: engram profile add client ~/client-memories
+         engram profile use client
+         engram profile use client --workspace-only
 """
 
 from __future__ import annotations
