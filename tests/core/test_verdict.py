@@ -265,7 +265,6 @@ def stores(draw: st.DrawFn) -> list[Known]:
     ]
 
 
-@pytest.mark.xfail(strict=True, reason="the first of the list is named, whatever its id")
 def test_of_several_memories_that_say_the_same_the_order_of_the_store_decides_nothing() -> None:
     known = [Known(id="a", type="rule", text=PNPM), Known(id="b", type="rule", text=PNPM)]
 
