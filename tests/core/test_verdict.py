@@ -124,6 +124,11 @@ CASES = (
     Case("an explicit UPDATE with the same words changes nothing", PNPM, one(PNPM), "NOOP duplicate of old", update="old"),
     Case("an explicit SUPERSEDES wins", "Something else entirely.", one(PNPM), "SUPERSEDE old", supersedes="old"),
     Case("SUPERSEDES may change the type", "Packages come from the company mirror.", one(PNPM), "SUPERSEDE old", type="knowledge", supersedes="old"),
+    # siblings: the same said of something else
+    Case("another service on another port is a fact of its own", "The orders service listens on port 9090.", one("The billing service listens on port 8080.", type="knowledge"), "ADD", type="knowledge", doubt=True, bug="a sibling fact retires the one that is known"),
+    Case("another subject of the same rule is a rule of its own", "In JavaScript code, indent with 2 spaces.", one("In Python code, indent with 4 spaces."), "ADD", doubt=True, bug="a sibling rule retires the one that is known"),
+    Case("KEEP keeps a sibling fact", "The orders service listens on port 9090.", one("The billing service listens on port 8080.", type="knowledge"), "ADD", type="knowledge", keep_both=True, bug="KEEP: both is not an answer to SUPERSEDE or UPDATE: there is no way to keep both"),
+    Case("KEEP keeps a sibling rule", "Run the linter on Markdown files before each commit.", one("Run the linter on Python files before each commit."), "ADD", keep_both=True, bug="KEEP: both is not an answer to SUPERSEDE or UPDATE: there is no way to keep both"),
     # signs that carry meaning
     Case("a version sign is a difference", "Write native plugins in C++ for the editor.", one("Write native plugins in C for the editor."), "SUPERSEDE old", bug="signs are dropped before texts are compared: the candidate is skipped as a repetition"),
     Case("an operator is a difference", "Compare values with `===` in JavaScript code.", one("Compare values with `==` in JavaScript code."), "SUPERSEDE old", bug="signs are dropped before texts are compared: the candidate is skipped as a repetition"),
