@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import log
 
 from engram.core.query import Query
-from engram.core.ranking import COVERAGE, TITLE_COVERAGE, Candidate
+from engram.core.ranking import COVERAGE, TITLE_COVERAGE, Candidate, weights
 
 # What orders the admitted.
 TRIGGER = 0.2
@@ -20,20 +20,21 @@ INTENT = 0.1
 WORKSPACE = 0.05
 
 # What admits: see `evidence`.
-BIAS = -2.1
-COVERED = 2.7
-COVERED_BY_TITLE = 3.8
-WEIGHT = 1.3
-RAREST = -1.6
-NEIGHBOURS = 0.9
-WORDS_ASKED = -0.63
-WORDS_FOUND = 0.9
-LENGTH = -0.71
-STORE = -0.2
-ADMITTED = 0.25
-# In a small store a doubtful memory costs little and misses more.
-SMALL_STORE = 300
-SMALL_STORE_BONUS = 0.75
+BIAS = -1.63
+COVERED = 2.2
+COVERED_BY_TITLE = 3.2
+WEIGHT = 0.25
+RAREST = -0.12
+NEIGHBOURS = 0.13
+WORDS_ASKED = -0.87
+WORDS_FOUND = 0.82
+LENGTH = -0.59
+STORE = -0.35
+# The evidence that a memory needs among LARGE memories; the fewer there are, the less likely one fits by chance.
+LARGE = 3000
+NEEDED = 0.5
+LESS_NEEDED = 0.12
+LESS_NEEDED_POWER = 1.8
 BROAD_BONUS = 2.0
 
 # Verbs and nouns of every task, which say little about which one it is.
@@ -55,17 +56,26 @@ class Relevance:
     why: str
 
 
-def task_weights(query: Query, idf: Sequence[float]) -> list[float]:
-    """The weight of each of the task's words: rare ones weigh more, those of every task little."""
+def task_weights(query: Query, counts: Sequence[int], total: int) -> list[float]:
+    """The weight of each of the task's words, by the number of memories that have it: rare ones weigh more, those of
+    every task little. A word that stands nowhere weighs no more than one that stands once, or a few strange words would
+    outweigh all that a small store knows."""
+    rarity = weights([max(count, 1) for count in counts], total)
     return [
         weight * (GENERIC_WEIGHT if at < len(query.terms) and query.terms[at].word in GENERIC else 1.0)
-        for at, weight in enumerate(idf)
+        for at, weight in enumerate(rarity)
     ]
+
+
+def needed(total: int) -> float:
+    """The evidence that admits a memory among `total`."""
+    missing = max(0.0, log(LARGE + 1) - log(max(total, 1) + 1))
+    return NEEDED - LESS_NEEDED * float(missing**LESS_NEEDED_POWER)
 
 
 def relevant(
     candidate: Candidate,
-    weights: Sequence[float],
+    task: Sequence[float],
     *,
     query: Query,
     total: int,
@@ -75,29 +85,28 @@ def relevant(
     is_workspace: bool,
     is_broad: bool = False,
 ) -> Relevance:
-    """Relevance of one candidate among `total` memories; `weights` are those of the task's words, `text` is what the
-    memory says. A trigger that stands whole in the task admits by itself."""
-    everything = sum(weights) or 1.0
-    matched = sorted(at for at in candidate.matched if at < len(weights))
-    coverage = sum(weights[at] for at in matched) / everything
-    in_title = sum(weights[at] for at in candidate.in_title if at < len(weights)) / everything
+    """Relevance of one candidate among `total` memories; `task` holds the weights of the task's words, `text` is what
+    the memory says. A trigger that stands whole in the task admits by itself."""
+    everything = sum(task) or 1.0
+    matched = sorted(at for at in candidate.matched if at < len(task))
+    coverage = sum(task[at] for at in matched) / everything
+    in_title = sum(task[at] for at in candidate.in_title if at < len(task)) / everything
     asked = f" {' '.join(query.text.casefold().split())} "
     trigger = next((t for t in triggers if len(t) > 2 and f" {' '.join(t.casefold().split())} " in asked), "")
     score = candidate.fit + COVERAGE * coverage + TITLE_COVERAGE * in_title
     score += TRIGGER * bool(trigger) + INTENT * suits_intent + WORKSPACE * is_workspace
-    size = log(max(total, 1) + 1)
-    least = ADMITTED - SMALL_STORE_BONUS * max(0.0, 1 - size / log(SMALL_STORE + 1)) - BROAD_BONUS * is_broad
     seen = evidence(
         coverage=coverage,
         in_title=in_title,
-        weight=sum(weights[at] for at in matched) / size,
-        rarest=max((weights[at] for at in matched), default=0.0) / size,
-        neighbours=_side_by_side(query, weights, text) / size,
-        asked=len(weights),
+        weight=sum(task[at] for at in matched),
+        rarest=max((task[at] for at in matched), default=0.0),
+        neighbours=_side_by_side(query, task, text),
+        asked=len(task),
         found=len(matched),
         length=len(text),
-        size=size,
+        total=total,
     )
+    least = needed(total) - BROAD_BONUS * is_broad
     words = list(dict.fromkeys(query.terms[at].word for at in matched if at < len(query.terms)))
     why = f"shares {', '.join(words[:6])}" + (f"; trigger `{trigger}`" if trigger else "")
     return Relevance(score=score, is_relevant=bool(trigger) or (bool(matched) and seen >= least), why=why)
@@ -113,13 +122,13 @@ def evidence(
     asked: int,
     found: int,
     length: int,
-    size: float,
+    total: int,
 ) -> float:
     """The log-odds that a memory is what the task is about.
 
     Shares of the task's weight covered by the memory and by its title; the weight itself, that of its rarest word and
-    of words that stand side by side in both, over the logarithm of the store's size; numbers of words asked and
-    found; the memory's length in characters.
+    of words that stand side by side in both; numbers of words asked and found; the memory's length in characters; the
+    number of memories.
     """
     return (
         BIAS
@@ -131,16 +140,16 @@ def evidence(
         + WORDS_ASKED * log(max(asked, 1))
         + WORDS_FOUND * found
         + LENGTH * log(1 + length / 6)
-        + STORE * size
+        + STORE * log(max(total, 1) + 1)
     )
 
 
-def _side_by_side(query: Query, weights: Sequence[float], text: str) -> float:
-    places = {term.word: at for at, term in enumerate(query.terms[: len(weights)])}
+def _side_by_side(query: Query, task: Sequence[float], text: str) -> float:
+    places = {term.word: at for at, term in enumerate(query.terms[: len(task)])}
     said = text.casefold()
     total = 0.0
     for phrase in query.phrases:
         one, _, other = phrase.partition(" ")
         if one in places and other in places and phrase in said:
-            total += min(weights[places[one]], weights[places[other]])
+            total += min(task[places[one]], task[places[other]])
     return total

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 from urllib.parse import unquote
 
-from engram.core import ranking
 from engram.core.instructions import find_instructions
 from engram.core.intent import Intent, read_intent
 from engram.core.memory import Memory, is_readable_id, summary
@@ -392,7 +391,7 @@ class Memories:
         length = min(len(one.counts) for _, one in found)
         counts = [sum(one.counts[at] for _, one in found) for at in range(length)]
         total = sum(one.total for _, one in found)
-        weights = task_weights(query, ranking.weights(counts, total))
+        task = task_weights(query, counts, total)
         best = max((one.best for _, one in found), default=0.0) or 1.0
         rows: list[tuple[Seen, Relevance, str]] = []
         for place, one in found:
@@ -405,7 +404,7 @@ class Memories:
                     continue
                 weighed = relevant(
                     candidate,
-                    weights,
+                    task,
                     query=query,
                     total=total,
                     text=f"{seen.memory.title} {seen.memory.text}",
@@ -647,7 +646,7 @@ def _heading(query: str | None, bodies: int, cards: int, omitted: int, selected:
         return "No memory matches this task." if query else "No memories yet."
     parts = [f"{bodies} of {'1 memory' if selected == 1 else f'{selected:,} memories'} in full"]
     if cards:
-        parts.append(f"{cards} as cards (engram_load id=… shows one)")
+        parts.append(f"{cards} as card{'s' if cards > 1 else ''} (engram_load with id shows it whole)")
     if omitted:
         parts.append(f"{omitted} left out")
     return "Engram: " + ", ".join(parts) + "."

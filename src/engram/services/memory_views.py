@@ -183,7 +183,9 @@ def _planned(shown: Preview) -> dict[str, Any]:
 
 def committed(value: Committed) -> View:
     lines = [_outcome(outcome) for outcome in value.outcomes]
-    if value.batch:
+    if value.batch and value.is_undo:
+        lines.append("That batch is taken back; `engram undo` takes back the one before it.")
+    elif value.batch:
         lines.append(f"Batch {value.batch}; `engram undo` takes it back.")
     elif not value.wrote:
         lines.insert(0, "Nothing was written.")

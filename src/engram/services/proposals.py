@@ -78,6 +78,7 @@ class Committed:
     outcomes: tuple[Outcome, ...]
     batch: str
     kind: str = MEMORY
+    is_undo: bool = False
     notices: tuple[str, ...] = ()
 
     @property
@@ -717,7 +718,7 @@ class Proposals:
             )
             for at, change in enumerate(undone.changes, 1)
         )
-        return Committed(outcomes=outcomes, batch=undone.batch)
+        return Committed(outcomes=outcomes, batch=undone.batch, is_undo=True)
 
 
 def refuse(text: str) -> None:

@@ -1,4 +1,4 @@
-"""engram demo: watch one agent session save and a later one find, on a temporary store.
+"""engram demo: watch one session save, a later one find, and what is approved come back, on a temporary store.
 
 example: engram demo
 """
@@ -91,7 +91,34 @@ def _tell(folder: str) -> Result:
     if not found or any("yellow note" in line for line in lines):
         raise StoreUnavailable("the demo did not find what it had saved", hint="engram doctor")
     lines += ["", "The second session found the revised decision; the private block never reached the disk."]
+    lines += _remember(folder)
     return Result(data={"transcript": lines}, text="\n".join(lines))
+
+
+_CANDIDATES = """\
+TYPE: rule | TEXT: Rotate refresh tokens inside one transaction. | TRIGGERS: login, refresh token
+TYPE: knowledge | TEXT: The article feed loads authors in one joined query. | TRIGGERS: article feed"""
+
+
+def _remember(folder: str) -> list[str]:
+    """The other half: memories in the repository, which an agent may only propose."""
+    workspace = os.path.join(folder, "shop")
+    os.makedirs(os.path.join(workspace, ".agents", ".engram"), exist_ok=True)
+    lines = ["", "Session 3: an agent proposes what shall last (engram-mcp); here the demo answers for the person"]
+    with _Agent(folder, "--tools=governed", "--workspace", workspace) as agent:
+        proposed = agent.tool("engram_save_session", text=_CANDIDATES)
+        lines += ["  > engram_save_session", *_indented(proposed)]
+        token = next(line.split(": ", 1)[1] for line in proposed.split("\n") if line.startswith("approval_token: "))
+        lines += ["  > engram_commit", *_indented(agent.tool("engram_commit", approval_token=token, approve="all"))]
+    lines += ["", "Session 4: another agent asks before it works"]
+    with _Agent(folder, "--tools=governed", "--workspace", workspace) as agent:
+        loaded = agent.tool("engram_load", query="fix the login: tabs are logged out at refresh token rotation")
+        lines += ["  > engram_load", *_indented(loaded)]
+        unrelated = agent.tool("engram_load", query="which fonts does the poster use?")
+        lines += ["  > engram_load, a task that has nothing to do with it", *_indented(unrelated)]
+    if "inside one transaction" not in loaded or "inside one transaction" in unrelated:
+        raise StoreUnavailable("the demo did not load what was approved", hint="engram doctor")
+    return [*lines, "", "The rule came with the task that needs it, and with no other."]
 
 
 def _indented(text: str) -> list[str]:
@@ -101,12 +128,13 @@ def _indented(text: str) -> list[str]:
 class _Agent:
     """An agent's side of the wire: starts `engram mcp` as a host would, and asks."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, *arguments: str) -> None:
         environment = {**os.environ, "ENGRAM_DATA_DIR": folder, "PYTHONUTF8": "1"}
-        environment.pop("ENGRAM_DATABASE_URL", None)
-        environment.pop("ENGRAM_PROJECT", None)
+        environment["ENGRAM_GLOBAL_DIR"] = os.path.join(folder, "global")
+        for name in ("ENGRAM_DATABASE_URL", "ENGRAM_PROJECT", "ENGRAM_PROFILE"):
+            environment.pop(name, None)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "engram", "mcp", "--workspace", folder],
+            [sys.executable, "-m", "engram", "mcp", *(arguments or ("--workspace", folder))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
