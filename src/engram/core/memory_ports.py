@@ -10,6 +10,8 @@ from engram.core.memory import Memory
 from engram.core.query import Query
 from engram.core.ranking import Candidate
 
+REVOKED = "revoked"
+
 Stamp = tuple[int, int]  # size in bytes, time of change in nanoseconds
 
 
@@ -48,7 +50,8 @@ class ReadFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """What the ledger says of one content: `content_hash` of memory `id` of `type` was approved."""
+    """What the ledger says of one content: `content_hash` of memory `id` of `type` was approved, or with `how` as
+    `REVOKED` is so no longer."""
 
     id: str
     type: str
@@ -83,7 +86,9 @@ class MemoryIndex(Protocol):
     ) -> None:
         """Take in files that are new or differ, forget removed ones, in one transaction."""
 
-    def add_approvals(self, approvals: Sequence[Approval], *, notes: dict[str, str]) -> None: ...
+    def add_approvals(self, approvals: Sequence[Approval], *, notes: dict[str, str]) -> None:
+        """Take in approvals and revocations, in order."""
+
     def forget_approvals(self) -> None:
         """For reading a ledger from its beginning again."""
 

@@ -32,7 +32,7 @@ LENGTH = -0.59
 STORE = -0.35
 # The evidence that a memory needs among LARGE memories; the fewer there are, the less likely one fits by chance.
 LARGE = 3000
-NEEDED = 0.5
+NEEDED = 0.8
 LESS_NEEDED = 0.12
 LESS_NEEDED_POWER = 1.8
 BROAD_BONUS = 2.0
@@ -107,9 +107,11 @@ def relevant(
         total=total,
     )
     least = needed(total) - BROAD_BONUS * is_broad
+    # What is common to all tasks is no reason to load anything.
+    says_something = any(query.terms[at].word not in GENERIC for at in matched if at < len(query.terms))
     words = list(dict.fromkeys(query.terms[at].word for at in matched if at < len(query.terms)))
     why = f"shares {', '.join(words[:6])}" + (f"; trigger `{trigger}`" if trigger else "")
-    return Relevance(score=score, is_relevant=bool(trigger) or (bool(matched) and seen >= least), why=why)
+    return Relevance(score=score, is_relevant=bool(trigger) or (says_something and seen >= least), why=why)
 
 
 def evidence(

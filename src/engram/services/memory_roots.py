@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from engram import gitio
-from engram.core.memory_ports import Approval, Indexed, MemoryIndex, ReadFile
+from engram.core.memory_ports import REVOKED, Approval, Indexed, MemoryIndex, ReadFile
 from engram.core.standing import ACCEPTED, Circumstances, Standing, standing
 from engram.errors import NotFound, StoreUnavailable
 from engram.vault import batch, config, folder, ledger
@@ -253,11 +253,16 @@ def _trust_after(before: str, line: Line) -> str:
 
 
 def _approvals(line: Line) -> list[Approval]:
-    if line.event in (ledger.COMMIT, ledger.UNDO):
+    if line.event == ledger.COMMIT:
         return [
             Approval(id=change.id, type=change.type, content_hash=change.content_hash, at=line.at, how=line.how)
             for change in line.changes
             if change.content_hash
+        ]
+    if line.event == ledger.UNDO:
+        return [
+            Approval(id=str(id), type=str(kind), content_hash=str(said), at=line.at, how=REVOKED)
+            for kind, id, said in line.data.get("revoked", ())
         ]
     accepted = line.data.get("accepted", ()) if line.event == ledger.TRUSTED else ()
     return [

@@ -699,7 +699,7 @@ class Proposals:
                 by=by,
                 batch=self._new_batch(),
                 changes=tuple(ledger.undo_of(line)),
-                data={"of": line.batch},
+                data={"of": line.batch, "revoked": _revoked(place, line)},
             )
             try:
                 batch.commit(place.root, place.ledger, undone)
@@ -800,6 +800,15 @@ def _ways_out(verdict: Verdict) -> str:
     id = verdict.related[0] if verdict.related else ""
     answers = f"UPDATE: {id}, SUPERSEDES: {id}, DEPENDS_ON: {id} or KEEP: both" if id else "KEEP: both"
     return f"{verdict.doubt}; propose it again with {answers}"
+
+
+def _revoked(place: MemoryRoot, undone: Line) -> list[list[str]]:
+    """The approvals that go with a batch: those that no other batch has given."""
+    given = {(one.type, one.id, one.content_hash) for one in undone.changes if one.content_hash}
+    for line in place.ledger.lines():
+        if line.event == ledger.COMMIT and line.is_sealed and line.batch != undone.batch:
+            given -= {(one.type, one.id, one.content_hash) for one in line.changes}
+    return sorted([kind, id, said] for kind, id, said in given)
 
 
 def _last_batch(place: MemoryRoot, name: str | None) -> Line | None:

@@ -16,7 +16,7 @@ import apsw
 
 from engram import files
 from engram.core.memory import Memory
-from engram.core.memory_ports import Approval, FoundMemories, Indexed, ReadFile, Stamp
+from engram.core.memory_ports import REVOKED, Approval, FoundMemories, Indexed, ReadFile, Stamp
 from engram.core.query import Query, Term
 from engram.core.ranking import Candidate
 from engram.errors import IntegrityFailed
@@ -210,10 +210,17 @@ class SqliteMemoryIndex:
 
     def add_approvals(self, approvals: Sequence[Approval], *, notes: dict[str, str]) -> None:
         with self._open() as connection, immediate(connection):
-            connection.executemany(
-                "INSERT OR REPLACE INTO approval (id, type, content_hash, at, how) VALUES (?, ?, ?, ?, ?)",
-                [(row.id, row.type, row.content_hash, row.at, row.how) for row in approvals],
-            )
+            for row in approvals:
+                if row.how == REVOKED:
+                    connection.execute(
+                        "DELETE FROM approval WHERE id = ? AND type = ? AND content_hash = ?",
+                        (row.id, row.type, row.content_hash),
+                    )
+                else:
+                    connection.execute(
+                        "INSERT OR REPLACE INTO approval (id, type, content_hash, at, how) VALUES (?, ?, ?, ?, ?)",
+                        (row.id, row.type, row.content_hash, row.at, row.how),
+                    )
             _keep(connection, notes)
 
     def forget_approvals(self) -> None:
