@@ -78,6 +78,7 @@ class Governed(Wire):
         self.era = era
         self.capabilities = NOT_THERE if capabilities is None else capabilities
         self.lines: list[bytes] = []
+        self.patience = PATIENCE
         self._next = 0
         self._early: list[dict[str, Any]] = []
         self._process = subprocess.Popen(
@@ -119,7 +120,7 @@ class Governed(Wire):
         return self
 
     def read(self) -> dict[str, Any]:
-        line = self._inbox.get(timeout=PATIENCE)
+        line = self._inbox.get(timeout=self.patience)
         assert line, f"the server has gone: {self.stderr}"
         self.lines.append(line)
         message: dict[str, Any] = json.loads(line)
