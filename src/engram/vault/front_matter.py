@@ -14,7 +14,7 @@ Value = str | int | bool | Sequence[str]
 
 MAX_HEADER = 64 * 1024
 # What YAML 1.2 takes as plain text, and nobody as something else: no sign of its syntax, no number, no yes.
-_BARE = re.compile(r"[A-Za-z_./@][A-Za-z0-9_./@+:-]*[A-Za-z0-9_./@+-]|[A-Za-z_]")
+_BARE = re.compile(r"[A-Za-z_./][A-Za-z0-9_./@+:-]*[A-Za-z0-9_./@+-]|[A-Za-z_]")
 # The first element of a list that stands below its field, indented.
 _LISTED = re.compile(r":[ \t]*(?:#[^\n]*)?\n( +)- ")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -75,7 +75,7 @@ def read(header: str) -> dict[str, Any]:
 
 
 _OWN_LINE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*): (.+)")
-_OWN_BARE = r"[A-Za-z0-9_./@+][A-Za-z0-9_./@+:-]*(?<!:)"
+_OWN_BARE = r"[A-Za-z0-9_./+][A-Za-z0-9_./@+:-]*(?<!:)"
 _OWN_TEXT = r'"(?:[^"\\]|\\.)*"'
 _OWN_VALUE = re.compile(f"{_OWN_BARE}|{_OWN_TEXT}")
 _OWN_LIST = re.compile(rf"\[(?:(?:{_OWN_BARE}|{_OWN_TEXT})(?:, (?={_OWN_BARE}|{_OWN_TEXT}))?)*\]")
@@ -120,8 +120,20 @@ def _spelled(value: Value) -> str:
         return str(value)
     if isinstance(value, str):
         plain = _DATE.fullmatch(value) or (_BARE.fullmatch(value) and value.lower() not in _WORDS)
-        return value if plain else json.dumps(value, ensure_ascii=False)
+        return value if plain else _quoted(value)
     return "[" + ", ".join(_spelled(part) for part in value) + "]"
+
+
+def _quoted(text: str) -> str:
+    """JSON's text, which YAML reads too; what YAML takes for a line's end or forbids is spelled out."""
+    said = json.dumps(text.encode("utf-8", "replace").decode(), ensure_ascii=False)
+    if said.isprintable():
+        return said
+    return "".join(char if char.isprintable() else _escaped(ord(char)) for char in said)
+
+
+def _escaped(number: int) -> str:
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
 def rewrite(header: str, changes: Mapping[str, Value | None]) -> str:
