@@ -328,6 +328,35 @@ def test_a_circle_of_prerequisites_ends(app: App) -> None:
     assert loaded.missing == ()
 
 
+@pytest.mark.xfail(strict=True, reason="prerequisites past the thirty-second are dropped without a word")
+def test_every_prerequisite_is_selected_or_reported(app: App) -> None:
+    names = tuple(f"need-{at}" for at in range(40))
+    for name in names:
+        foreign(root_of(app), name, f"Fact {name} stands alone.", type="knowledge")
+    foreign(root_of(app), "cookies", COOKIES, depends_on=names)
+    app.review.approve_all(how="terminal")
+
+    loaded = shown(app, ASK)
+
+    told = set(ids(loaded.pack.selected))
+    assert [name for name in names if name not in told and name not in " ".join(loaded.missing)] == []
+
+
+@pytest.mark.xfail(strict=True, reason="a retired file stands before a live one of the same id, by its path")
+def test_a_retired_file_of_the_same_id_hides_no_live_one(app: App) -> None:
+    foreign(root_of(app), "cookies", COOKIES)
+    path = root_of(app) / "rules" / "a-retired.md"
+    path.write_text(
+        memory_file.render(
+            Memory(id="cookies", type="rule", title="Old", text="Old text.", lifecycle="superseded"), scope="workspace"
+        ),
+        encoding="utf-8",
+    )
+    app.review.approve_all(how="terminal")
+
+    assert ids(shown(app, ASK).pack.bodies) == ["cookies"]
+
+
 def test_the_workspace_stands_before_the_global_root(app: App) -> None:
     save(app, f"TYPE: rule | TEXT: {COOKIES} Everywhere. | ID: cookies", scope="global")
     assert shown(app, ASK).pack.bodies == ("global:rule:cookies",)

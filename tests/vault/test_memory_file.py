@@ -122,7 +122,6 @@ def test_a_field_with_unusual_spaces_does_not_make_a_new_file_an_edited_one(trig
 
 @pytest.mark.parametrize("word", ["@types/node", "@ada"])
 @pytest.mark.parametrize("field", ["triggers", "tags", "author"])
-@pytest.mark.xfail(strict=True, reason="`@` begins no plain word in YAML: the file cannot be changed any more")
 def test_a_word_that_begins_with_an_at_sign_leaves_the_file_changeable(field: str, word: str) -> None:
     value: Any = word if field == "author" else (word,)
     text = render(Memory(id="a", type="rule", title="A", text="Use pnpm.", **{field: value}), scope="workspace")
