@@ -368,9 +368,17 @@ def test_a_word_of_any_signs_survives_writing_and_an_update(shop: Path, root: Pa
 
 
 @pytest.mark.parametrize(
-    "field", ["TRIGGERS: @angular/core", "TAGS: @x", "TRIGGERS: a\uffffb", "VALID_UNTIL: 2027-02-30"]
+    "field",
+    [
+        "TRIGGERS: @angular/core",
+        "TAGS: @x",
+        "TRIGGERS: a\uffffb",
+        pytest.param(
+            "VALID_UNTIL: 2027-02-30",
+            marks=broken("a day that is none is taken, and then the header cannot be rewritten: no update ever"),
+        ),
+    ],
 )
-@broken("a header that we wrote ourselves cannot be rewritten, so the memory can never be updated or superseded")
 def test_whatever_is_written_can_be_updated(shop: Path, root: Path, field: str) -> None:
     with Governed(shop) as server:
         said = server.call("engram_save_session", text=f"TYPE: rule | TEXT: {PNPM} | {field}")
