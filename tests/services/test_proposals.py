@@ -355,6 +355,29 @@ def test_what_is_known_already_is_skipped(app: App) -> None:
     assert (done.batch, done.wrote, files(root_of(app))) == ("", False, before)
 
 
+@pytest.mark.xfail(strict=True, reason="a memory that never loads swallows the candidate that says the same")
+@pytest.mark.parametrize("why", ["expired", "not approved", "for another role"])
+def test_what_is_approved_loads_even_where_a_memory_out_of_use_says_the_same(app: App, why: str) -> None:
+    if why == "expired":
+        save(app, f"TYPE: rule | TEXT: {PNPM} | VALID_UNTIL: 2026-03-01")
+    else:
+        foreign(root_of(app), "theirs", PNPM, role=("designer",) if why == "for another role" else ())
+        app.trust.change_setting("roles", "backend")
+
+    save(app, f"TYPE: rule | TEXT: {PNPM}")
+
+    assert shown(app, "install packages with pnpm").pack.bodies
+
+
+@pytest.mark.xfail(strict=True, reason="an expired memory that is updated stays expired, and nobody is told")
+def test_an_update_of_an_expired_memory_brings_it_back_or_says_that_it_does_not(app: App) -> None:
+    id = saved_id(app, f"TYPE: rule | TEXT: {PNPM} | VALID_UNTIL: 2026-03-01")
+
+    (outcome,) = save(app, f"TYPE: rule | TEXT: Packages come from the mirror. | UPDATE: {id}").outcomes
+
+    assert state_of(app, id) == "body" or "expired" in outcome.reason
+
+
 def test_what_became_known_meanwhile_is_skipped(app: App) -> None:
     proposed = app.proposals.propose(f"TYPE: rule | TEXT: {PNPM}")
     id = saved_id(app, f"TYPE: rule | TEXT: {PNPM}")

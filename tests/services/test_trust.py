@@ -463,6 +463,17 @@ def test_a_line_that_somebody_else_wrote_trusts_nothing(make_app: Callable[..., 
     assert bodies(app) == []
 
 
+@pytest.mark.xfail(strict=True, reason="a sealed line that is copied behind a later one counts again")
+def test_a_line_of_the_ledger_that_is_repeated_counts_once(make_app: Callable[..., App]) -> None:
+    app = make_app()
+    app.trust.init()
+    app.trust.trust(revoke=True)
+    path = ledger_of(app)
+    path.write_bytes(path.read_bytes() + path.read_bytes().splitlines(keepends=True)[0])
+
+    assert not app.trust.state().is_trusted
+
+
 @pytest.mark.xfail(strict=True, reason="each changed line is counted as the first one")
 def test_every_changed_line_of_the_ledger_is_counted(make_app: Callable[..., App]) -> None:
     app = make_app()
