@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 
 from engram.core.clean import Clean, clean
 from engram.core.memory import (
@@ -63,8 +64,8 @@ _YES = frozenset(("yes", "true", "both", "1", "keep"))
 class Candidate:
     """One thing to remember, cleaned and complete; `number` counts from 1 within its proposal.
 
-    `update` and `supersedes` name the memory that this one rewrites or takes the place of; `keep_both` answers a
-    possible duplicate.
+    `confidence` is "" where the candidate does not say. `update` and `supersedes` name the memory that this one
+    rewrites or takes the place of; `keep_both` answers a possible duplicate.
     """
 
     number: int
@@ -82,7 +83,7 @@ class Candidate:
     update: str = ""
     supersedes: str = ""
     keep_both: bool = False
-    confidence: str = "high"
+    confidence: str = ""
     always: bool = False
     level: str = ""
     valid_from: str = ""
@@ -108,12 +109,15 @@ def parse_candidates(text: str, *, type: str | None = None, most: int = MAX_CAND
     """
     notes: list[str] = []
     found: list[Candidate] = []
+    if len(text) > most * MAX_TEXT_BYTES:
+        raise InvalidInput(f"text: is longer than {most * MAX_TEXT_BYTES // 1024} KB", hint="split it")
     for raw in _split(_unbroken(text)):
-        if not raw.get("text", "").strip():
+        if not clean(raw.get("text", "")).strip():
             continue
         made = _candidate(raw, number=len(found) + 1, type=type)
-        if any(replace(made, number=0) == replace(other, number=0) for other in found):
-            notes.append(f"a repetition of candidate {len(found)} was dropped")
+        same = next((other for other in found if replace(made, number=other.number) == other), None)
+        if same is not None:
+            notes.append(f"a repetition of candidate {same.number} was dropped")
             continue
         notes += [f"candidate {made.number}: {note}" for note in raw.get("_notes", "").split("\n") if note]
         found.append(made)
@@ -175,36 +179,49 @@ def _unbroken(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+@dataclass(slots=True)
+class _Raw:
+    """The fields of one candidate as they stand, each as lines; `is_loose` when its names are in lower case, `is_plain`
+    when it began with a line of text."""
+
+    fields: dict[str, list[str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    open_field: str = "text"
+    is_plain: bool = False
+    is_loose: bool = False
+
+
 def _split(text: str) -> list[dict[str, str]]:
     """Raw fields of each candidate. `_notes` collects repeated fields."""
-    found: list[dict[str, str]] = []
-    current: dict[str, str] | None = None
-    open_field = ""
+    found: list[_Raw] = []
     fence = ""
     for line in text.split("\n"):
         mark = _FENCE.match(line)
         if mark:
             fence = "" if fence and mark.group(1).startswith(fence) else fence or mark.group(1)
-        read = _line(line) if not fence and not mark else None
+        current = found[-1] if found else None
+        read = _line(line, current) if not fence and not mark else None
         if read is None:
             if current is None:
-                current = {"text": line}
-                found.append(current)
-                open_field = "text"
+                found.append(_Raw(fields={"text": [line]}, is_plain=True))
             else:
-                current[open_field] = current[open_field] + "\n" + line
+                current.fields.setdefault(current.open_field, []).append(line)
             continue
-        begins = next(iter(read)) == "type" or (current is not None and "text" in read and "text" in current)
+        names = [name for name, _ in read.pairs]
+        begins = names[0] == "type" or (current is not None and "text" in names and "text" in current.fields)
         # `TEXT:` after the plain first line of a block is another candidate; other fields belong to the one above.
         if current is None or begins:
-            current = {}
+            current = _Raw(is_loose=read.is_loose)
             found.append(current)
-        for name, value in read.items():
-            if name in current and name != "_notes" and not (name == "text" and not current[name].strip()):
-                current["_notes"] = current.get("_notes", "") + f"\n{name.upper()} is given twice, the last one counts"
-            current[name] = value
-        open_field = [name for name in read if name != "_notes"][-1]
-    return [{name: _trimmed(value) for name, value in raw.items()} for raw in found]
+        for name, value in read.pairs:
+            if name in current.fields and not (name == "text" and not "".join(current.fields[name]).strip()):
+                current.notes.append(f"{name.upper()} is given twice, the last one counts")
+            current.fields[name] = [value]
+        current.open_field = names[-1]
+    return [
+        {name: _trimmed("\n".join(lines)) for name, lines in raw.fields.items()} | {"_notes": "\n".join(raw.notes)}
+        for raw in found
+    ]
 
 
 def _trimmed(value: str) -> str:
@@ -215,34 +232,51 @@ def _trimmed(value: str) -> str:
     return "\n".join(lines).strip(" \t") if len(lines) == 1 else "\n".join(lines)
 
 
-def _line(line: str) -> dict[str, str] | None:
-    """The fields that a line gives, or None for a line of text."""
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The fields that a line gives; `is_loose` when their names are not in capitals."""
+
+    pairs: tuple[tuple[str, str], ...]
+    is_loose: bool
+
+
+def _line(line: str, current: _Raw | None) -> _Read | None:
+    """The fields that a line gives, or None for a line of text.
+
+    Prose is full of `Summary: …` and `Dependencies: …`; so names in lower case count only at the very beginning, and
+    inside of what began that way.
+    """
+    is_prose = current is not None and not current.is_loose
     bare = _BULLET.sub("", line)
     first = _named(bare)
     if first is None:
         typed = _TYPED.fullmatch(line.strip())
-        if typed is None:
+        if typed is None or (current is not None and current.is_plain):
             return None
-        read = {"type": typed.group("type")}
-        rest = _parts(typed.group("rest"))
-        read["text"] = rest[0]
-        return read | _fields(rest[1:]) if len(rest) > 1 else read
+        parts = _parts(typed.group("rest"))
+        pairs = (("type", typed.group("type")), ("text", parts[0]), *_fields(parts[1:]))
+        return _Read(pairs, is_loose=current.is_loose if current is not None else False)
     name, value = first
-    # In a block only names that stand at the beginning of the line and look like fields count.
-    if bare is not line and name != "type":
-        return None
-    if name != "type" and not _looks_like_field(line):
+    match = _FIELD.match(bare)
+    assert match is not None  # that is what named it
+    is_loose = match.group("name").upper() != match.group("name")
+    # In a block only names that stand at the beginning of the line count, but a bullet may begin a candidate.
+    if bare != line and name != "type":
         return None
     parts = _parts(value)
-    return {name: parts[0], **_fields(parts[1:])}
+    if is_loose:
+        has_bars = len(parts) > 1
+        begins = name == "type" and parts[0].strip().lower() in TYPE_WORDS
+        is_plain = current is not None and current.is_plain
+        if is_prose and (is_plain or not ((begins and has_bars) or _spelled(match.group("name")) in _OWN_NAMES)):
+            return None
+        if current is None and not (begins or (name == "text" and _spelled(match.group("name")) == "text")):
+            return None
+    return _Read(((name, parts[0]), *_fields(parts[1:])), is_loose=is_loose)
 
 
-def _looks_like_field(line: str) -> bool:
-    """`TEXT: …` or `Depends_on: …` at the start of a line, but not `Always: never` in somebody's prose."""
-    match = _FIELD.match(line)
-    assert match is not None
-    name = match.group("name")
-    return name.upper() == name or _NAMES[_spelled(name)] in ("type", "text", "depends_on", "triggers", "update")
+# Names in lower case that count inside of what began with capitals; their synonyms are words of prose.
+_OWN_NAMES = ("text", "triggers", "depends on", "update", "supersedes")
 
 
 def _spelled(name: str) -> str:
@@ -270,15 +304,9 @@ def _parts(value: str) -> list[str]:
     return parts
 
 
-def _fields(parts: Sequence[str]) -> dict[str, str]:
-    read: dict[str, str] = {}
-    for part in parts:
-        named = _named(part)
-        assert named is not None  # that is where `_parts` cut
-        if named[0] in read:
-            read["_notes"] = read.get("_notes", "") + f"\n{named[0].upper()} is given twice, the last one counts"
-        read[named[0]] = named[1]
-    return read
+def _fields(parts: Sequence[str]) -> list[tuple[str, str]]:
+    named = [_named(part) for part in parts]
+    return [pair for pair in named if pair is not None]  # `_parts` cuts at names only
 
 
 # -- making candidates -------------------------------------------------------------------------------------------------
@@ -295,8 +323,8 @@ def _candidate(raw: dict[str, str], *, number: int, type: str | None) -> Candida
     if word and word not in TYPE_WORDS:
         raise fail("TYPE", "is not one", f"one of: {', '.join(TYPES)} (`workflow` means skill)")
     kind = TYPE_WORDS[word] if word else classify(text)
-    confidence = raw.get("confidence", "high").strip().lower() or "high"
-    if confidence not in CONFIDENCES:
+    confidence = raw.get("confidence", "").strip().lower()
+    if confidence and confidence not in CONFIDENCES:
         raise fail("CONFIDENCE", "is not one", f"one of: {', '.join(CONFIDENCES)}")
     lists = {name: _list(raw.get(name, "")) for name in _LISTS}
     for name in ("depends_on", "parent"):
@@ -308,8 +336,8 @@ def _candidate(raw: dict[str, str], *, number: int, type: str | None) -> Candida
         if (target := raw.get(name, "").strip()) and not is_readable_id(target):
             raise fail(name.upper(), "is no id")
     dates = {name: raw.get(name, "").strip() for name in ("valid_from", "valid_until")}
-    for name, date in dates.items():
-        if date and not _DATE.fullmatch(date):
+    for name, said in dates.items():
+        if said and not _is_day(said):
             raise fail(name.upper(), "is no date", "like 2026-03-31")
     return Candidate(
         number=number,
@@ -334,6 +362,13 @@ def _candidate(raw: dict[str, str], *, number: int, type: str | None) -> Candida
         valid_from=dates["valid_from"],
         valid_until=dates["valid_until"],
     )
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return bool(_DATE.fullmatch(text) and date.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def _one_line(text: str) -> str:

@@ -68,7 +68,9 @@ def build(
         for choice in by_kind["always"]:
             filling.show_body(choice, within=share)
         for choice in (*by_kind["match"], *by_kind["always"], *by_kind["needed"]):
-            filling.show_body(choice)
+            # What does not fit has its card before anything that ranks below it is served.
+            if not filling.show_body(choice) and disclosure == "auto":
+                filling.show_card(choice)
     if disclosure != "bodies":
         for kind in ("match", "always", "needed", "card"):
             for choice in by_kind[kind]:
@@ -98,17 +100,21 @@ class _Filling:
         self._spent = count_tokens(heading(many, many, many)) + count_tokens(_left_out(names, many)) + 2
         self._spent += count_tokens(footer) + 2
 
-    def show_body(self, choice: Choice, *, within: int | None = None) -> None:
-        if choice.key in self._bodies or choice.card_only:
-            return
+    def show_body(self, choice: Choice, *, within: int | None = None) -> bool:
+        """Whether the body is shown now, if it fits."""
+        if choice.key in self._bodies:
+            return True
+        if choice.card_only:
+            return False
         cost = count_tokens(choice.body) + 1
         limit = self._budget if within is None else within
         if limit is None or self._spent + cost <= limit:
             self._bodies[choice.key] = choice
             self._spent += cost
+        return choice.key in self._bodies
 
     def show_card(self, choice: Choice) -> None:
-        if choice.key in self._bodies:
+        if choice.key in self._bodies or choice.key in self._cards:
             return
         cost = count_tokens(choice.card) + 1
         if self._budget is None or self._spent + cost <= self._budget:

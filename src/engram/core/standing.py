@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -57,11 +58,24 @@ def why_hidden(memory: Memory, around: Circumstances, *, is_ignored: bool) -> st
         return f"superseded by {memory.superseded_by}" if memory.superseded_by else "superseded"
     if memory.lifecycle == "archived":
         return "archived"
-    if memory.valid_from and memory.valid_from[:10] > around.today:
-        return f"valid from {memory.valid_from[:10]}"
-    if memory.valid_until and memory.valid_until[:10] < around.today:
-        return f"expired on {memory.valid_until[:10]}"
+    if memory.valid_from and day(memory.valid_from) > around.today:
+        return f"valid from {day(memory.valid_from)}"
+    if is_expired(memory, today=around.today):
+        return f"expired on {day(memory.valid_until)}"
     return ""
+
+
+def is_expired(memory: Memory, *, today: str) -> bool:
+    return bool(memory.valid_until) and day(memory.valid_until) < today
+
+
+_DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
+
+
+def day(text: str) -> str:
+    """The day of a date or moment, `2026-3-1` as `2026-03-01`, so that text order is time order."""
+    match = _DAY.match(text)
+    return f"{match[1]}-{int(match[2]):02}-{int(match[3]):02}" if match else text[:10]
 
 
 def why_card(memory: Memory, stands: Standing, around: Circumstances) -> str:

@@ -53,14 +53,15 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """`target` is the id that an UPDATE, SUPERSEDE or NOOP is about, "" for ADD; `related` are ids worth a look.
+    """`target` is the id that an UPDATE, SUPERSEDE or NOOP is about (of type `target_type`), "" for ADD.
 
-    `doubt` says why a person should look before both are kept, or is "".
+    `related` are ids worth a look; `doubt` says why a person should look before both are kept, or is "".
     """
 
     action: Action
     reason: str
     target: str = ""
+    target_type: str = ""
     related: tuple[str, ...] = ()
     doubt: str = ""
 
@@ -85,38 +86,49 @@ def decide(candidate: Candidate, known: Sequence[Known]) -> Verdict:
     said = normalised(candidate.text)
     for memory, _, _ in compared:
         if normalised(memory.text) == said:
-            return Verdict(action=Action.NOOP, target=memory.id, reason="says the same already")
+            return _about(Action.NOOP, memory, "says the same already")
     same_type = [row for row in compared if row[0].type == candidate.type]
-    for memory, theirs, _ in same_type:
-        if _contains(theirs, words) and not contradicts(memory.text, candidate.text):
-            return Verdict(action=Action.NOOP, target=memory.id, reason="is contained in it", related=related)
-    for memory, theirs, _ in same_type:
-        if _contains(words, theirs) and not contradicts(candidate.text, memory.text):
-            return Verdict(
-                action=Action.UPDATE,
-                target=memory.id,
-                reason="contains it, and says more",
-                related=_without(related, memory.id),
-            )
-    for memory, _, score in same_type:
-        clash = contradicts(memory.text, candidate.text) if score >= LIKELY else ""
-        if clash:
-            return Verdict(
-                action=Action.SUPERSEDE,
-                target=memory.id,
-                reason=f"contradicts it: {clash}",
-                related=_without(related, memory.id),
-            )
-        if score >= CLOSE:
-            return Verdict(
-                action=Action.UPDATE,
-                target=memory.id,
-                reason=f"says nearly the same ({score:.2f})",
-                related=_without(related, memory.id),
-            )
+    # Who says "keep both" has looked at what is alike.
+    alike = _likeness(candidate, words, same_type, related) if not candidate.keep_both else None
+    if alike is not None:
+        return alike
     reason = f"new; related: {', '.join(related)}" if related else "nothing like it is known"
     doubt = _doubt(candidate, [(score, memory) for memory, _, score in same_type], related)
     return Verdict(action=Action.ADD, reason=reason, related=related, doubt=doubt)
+
+
+def _likeness(
+    candidate: Candidate,
+    words: frozenset[str],
+    same_type: Sequence[tuple[Known, frozenset[str], float]],
+    related: tuple[str, ...],
+) -> Verdict | None:
+    """The verdict on a candidate that a memory of its type contains, is contained in, contradicts or is close to."""
+    for memory, theirs, _ in same_type:
+        if _contains(theirs, words) and not differs(memory.text, candidate.text):
+            return _about(Action.NOOP, memory, "is contained in it", related)
+    for memory, theirs, _ in same_type:
+        if _contains(words, theirs) and not differs(candidate.text, memory.text):
+            return _about(Action.UPDATE, memory, "contains it, and says more", related)
+    for memory, _, score in same_type:
+        if score < LIKELY:
+            break
+        clash = contradicts(memory.text, candidate.text)
+        if clash:
+            return _about(Action.SUPERSEDE, memory, f"contradicts it: {clash}", related)
+        if score >= CLOSE and not is_sibling(memory.text, candidate.text):
+            return _about(Action.UPDATE, memory, f"says nearly the same ({score:.2f})", related)
+    return None
+
+
+def _about(action: Action, memory: Known, reason: str, related: tuple[str, ...] = ()) -> Verdict:
+    return Verdict(
+        action=action,
+        target=memory.id,
+        target_type=memory.type,
+        reason=reason,
+        related=_without(related, memory.id),
+    )
 
 
 def _named(candidate: Candidate, known: Sequence[Known], related: tuple[str, ...]) -> Verdict | None:
@@ -124,20 +136,20 @@ def _named(candidate: Candidate, known: Sequence[Known], related: tuple[str, ...
     target = candidate.update or candidate.supersedes
     if not target:
         return None
-    found = [memory for memory in known if memory.id == target]
+    found = sorted((memory for memory in known if memory.id == target), key=lambda one: one.type != candidate.type)
     if not found:
         raise InvalidInput(f"candidate {candidate.number}: no memory `{target}` here", hint="`engram_search` finds ids")
     if candidate.supersedes:
-        return Verdict(action=Action.SUPERSEDE, target=target, reason="as proposed", related=_without(related, target))
-    memory = next((memory for memory in found if memory.type == candidate.type), None)
-    if memory is None:
+        return _about(Action.SUPERSEDE, found[0], "as proposed", related)
+    memory = found[0]
+    if memory.type != candidate.type:
         raise InvalidInput(
-            f"candidate {candidate.number}: `{target}` is a {found[0].type}, not a {candidate.type}",
+            f"candidate {candidate.number}: `{target}` is a {memory.type}, not a {candidate.type}",
             hint="give its TYPE, or SUPERSEDES to replace it by another type",
         )
     if normalised(memory.text) == normalised(candidate.text):
-        return Verdict(action=Action.NOOP, target=target, reason="says the same already")
-    return Verdict(action=Action.UPDATE, target=target, reason="as proposed", related=_without(related, target))
+        return _about(Action.NOOP, memory, "says the same already")
+    return _about(Action.UPDATE, memory, "as proposed", related)
 
 
 def _doubt(candidate: Candidate, scored: Sequence[tuple[float, Known]], related: tuple[str, ...]) -> str:
@@ -171,12 +183,24 @@ def _without(ids: tuple[str, ...], id: str) -> tuple[str, ...]:
 # -- comparing texts ---------------------------------------------------------------------------------------------------
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+# Signs that are part of a name or turn a statement round: `C++`, `C#`, `===`, `>=`, `-5`.
+_SAID = re.compile(r"[^\W_]+(?:['’][^\W_]+)?(?:\+\+|#)?|[=!<>]=+|=>|->|[<>]|(?<![\w.,])[-+](?=\d)")
 _ENDINGS = ("ations", "ation", "ings", "ing", "edly", "ies", "ied", "ers", "ed", "es", "er", "ly", "s", "e")
 
 
 def normalised(text: str) -> str:
-    """`text` for asking whether two say the same: no case, punctuation, list marks or white space."""
-    return " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
+    """`text` for asking whether two say the same: no case, punctuation, list marks or white space. A text without words
+    is what it is."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    if not folded.isascii():
+        # Vowel signs and tones of many scripts are marks, which expressions do not count among letters.
+        folded = "".join(_letter(char) for char in folded)
+    return " ".join(_SAID.findall(folded)) or " ".join(folded.split())
+
+
+def _letter(char: str) -> str:
+    """Marks as some letter each, so that they stay with their word and tell it from others."""
+    return chr(0x20000 + ord(char) % 0xA6D0) if unicodedata.category(char) in ("Mn", "Mc") else char
 
 
 def stems(text: str) -> frozenset[str]:
@@ -217,7 +241,8 @@ def _contains(whole: frozenset[str], part: frozenset[str]) -> bool:
 
 _NEGATIONS = frozenset(
     "not never no don't dont doesn't doesnt won't can't cannot mustn't shouldn't isn't aren't without avoid stop "
-    "forbid forbidden disallow disable disabled deny denied off false nunca jamais niemals никогда нельзя không".split()
+    "forbid forbidden disallow disable disabled deny denied off false nunca jamais niemals никогда нельзя не "
+    "нет без nicht kein keine keinen keinem não pas niet geen ikke không".split()
 )
 _OPPOSITES = (
     ("always", "never"),
@@ -244,27 +269,50 @@ _LONGEST_VALUE = 3
 
 def contradicts(known: str, candidate: str) -> str:
     """What the second text says against the first, or "": the polarity, a number, or a named value in the same
-    place. For texts that are known to be about the same."""
+    place. For texts that are known to be about the same; where two places differ they are about two things."""
     before, after = _tokens(known), _tokens(candidate)
     if not before or not after:
         return ""
+    turned = _turned_round(known, candidate, before, after)
+    if turned:
+        return turned
+    changed = _changed_values(before, after)
+    if len(changed) == 2 and changed[0] == changed[1][::-1]:
+        return f"`{changed[0][0]}` and `{changed[0][1]}` have changed places"
+    return f"`{changed[0][0]}` became `{changed[0][1]}`" if len(changed) == 1 else ""
+
+
+def differs(one: str, other: str) -> bool:
+    """Whether one text says something against the other, or the same of something else."""
+    before, after = _tokens(one), _tokens(other)
+    return bool(_turned_round(one, other, before, after) or _changed_values(before, after))
+
+
+def is_sibling(one: str, other: str) -> bool:
+    """Whether two texts say the same of two things: `orders listens on 9090`, `billing listens on 8080`."""
+    return len(_changed_values(_tokens(one), _tokens(other))) > 1 and not contradicts(one, other)
+
+
+def _turned_round(known: str, candidate: str, before: list[str], after: list[str]) -> str:
     one, other = set(before), set(after)
     for word, opposite in _OPPOSITES:
         for here, there in ((word, opposite), (opposite, word)):
             if here in one and here not in other and there in other and there not in one:
                 return f"`{here}` became `{there}`"
-    if _negated(before) & (_affirmed(after)) or _negated(after) & _affirmed(before):
+    if _negated(before) & _affirmed(after) or _negated(after) & _affirmed(before):
         return "one says not to"
     if bool(_NEGATED_SCRIPTS.search(known)) != bool(_NEGATED_SCRIPTS.search(candidate)):
         return "one says not to"
-    return _changed_value(before, after)
+    return ""
+
+
+_TOKEN = re.compile(
+    r"(?<![\w.,])[-+]?\d+(?:[.,:]\d+)*|[^\W\d_]+(?:'[^\W_]+)?(?:[._/-][^\W_]+)*(?:\+\+|#)?|[=!<>]=+|=>|->|[<>]|\d+"
+)
 
 
 def _tokens(text: str) -> list[str]:
-    folded = unicodedata.normalize("NFKC", text).replace("’", "'")
-    return [
-        word.casefold() for word in re.findall(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:'[^\W_]+)?(?:[._/-][^\W_]+)*", folded)
-    ]
+    return [word.casefold() for word in _TOKEN.findall(unicodedata.normalize("NFKC", text).replace("’", "'"))]
 
 
 def _negated(words: list[str]) -> set[str]:
@@ -281,13 +329,14 @@ def _affirmed(words: list[str]) -> set[str]:
     return {_stem(word) for word in words if word not in STOP_WORDS} - _negated(words)
 
 
-def _changed_value(before: list[str], after: list[str]) -> str:
-    """`deploys go to fly` / `deploys go to aws`: the frame is the same, a short piece stands in place of another."""
-    if len(before) > 400 or len(after) > 400:
-        return ""
+def _changed_values(before: list[str], after: list[str]) -> list[tuple[str, str]]:
+    """`deploys go to fly` / `deploys go to aws`: the frame is the same, short pieces stand in place of others."""
+    if not before or not after or len(before) > 400 or len(after) > 400:
+        return []
     blocks = SequenceMatcher(None, before, after, autojunk=False)
     if blocks.ratio() < _SAME_FRAME:
-        return ""
+        return []
+    found = []
     for kind, i, j, k, m in blocks.get_opcodes():
         if kind != "replace" or j - i > _LONGEST_VALUE or m - k > _LONGEST_VALUE:
             continue
@@ -297,12 +346,12 @@ def _changed_value(before: list[str], after: list[str]) -> str:
         if all(word in STOP_WORDS for word in (*old, *new)):
             continue
         if (_is_value(old) and _is_value(new)) or (len(old) == len(new) == 1 and _are_names(old[0], new[0])):
-            return f"`{' '.join(old)}` became `{' '.join(new)}`"
-    return ""
+            found.append((" ".join(old), " ".join(new)))
+    return found
 
 
 def _is_value(words: list[str]) -> bool:
-    return any(word[0].isdigit() for word in words)
+    return any(char.isdigit() for word in words for char in word)
 
 
 # Words that stand in for each other without changing what is meant.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engram.core.standing import Standing
+from engram.core.standing import Standing, is_expired
 from engram.errors import EngramError
 from engram.services.memory_roots import MemoryRoot, MemoryRoots
 from engram.services.proposals import Proposals
@@ -88,7 +88,7 @@ class HealthService:
                 continue
             stands = place.standing(row)
             standings[str(stands)] = standings.get(str(stands), 0) + 1
-            expired += bool(row.memory.valid_until) and row.memory.valid_until[:10] < today
+            expired += is_expired(row.memory, today=today)
         for stands in (Standing.EDITED, Standing.UNAPPROVED):
             if count := standings.get(str(stands)):
                 said = "changed and not approved" if stands is Standing.EDITED else "not approved"

@@ -21,6 +21,7 @@ from engram.core.memory_ports import Indexed
 from engram.core.proposal import Plan, Proposal, hash_token, numbers_of, seal, unseal
 from engram.core.query import parse
 from engram.core.secrets import find_secrets
+from engram.core.standing import is_expired
 from engram.core.text import content_hash
 from engram.core.verdict import Action, Known, Verdict, decide, normalised
 from engram.errors import Conflict, EngramError, InvalidInput, NotFound, StoreUnavailable, Unsafe
@@ -752,7 +753,7 @@ def purge_notes(place: MemoryRoot, *, today: str) -> int:
     """Remove expired working notes; how many. The caller holds the lock."""
     gone = []
     for row in place.index.notes_at_work():
-        if row.memory is not None and row.memory.valid_until and row.memory.valid_until[:10] < today:
+        if row.memory is not None and is_expired(row.memory, today=today):
             try:
                 os.unlink(os.path.join(place.root.path, *row.path.split("/")))
                 gone.append(row.path)

@@ -38,7 +38,8 @@ class Setting:
 
 def _whole(least: int, most: int) -> Callable[[Any], int]:
     def read(value: Any) -> int:
-        number = int(value) if isinstance(value, str) and value.strip().isdigit() else value
+        is_digits = isinstance(value, str) and value.strip().isascii() and value.strip().isdigit() and len(value) < 10
+        number = int(value) if is_digits else value
         if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
             raise InvalidInput(f"must be a whole number from {least:,} to {most:,}")
         return number
@@ -64,7 +65,7 @@ def _boolean(value: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    if not isinstance(value, str) or len(value.encode()) > 1000:
+    if not isinstance(value, str) or len(value) > 1000 or value != value.encode("utf-8", "replace").decode():
         raise InvalidInput("must be a short text")
     return " ".join(value.split())
 
@@ -149,6 +150,8 @@ def change_file(path: str, name: str, value: Any) -> None:
     """Set one value in a file (None takes it out); all else in it stays."""
     whole = read_file(path)
     *groups, last = name.split(".")
+    if groups:
+        whole.pop(name, None)  # the other spelling of the same
     at = whole
     for group in groups:
         inner = at.get(group)
@@ -159,7 +162,7 @@ def change_file(path: str, name: str, value: Any) -> None:
     if value is None:
         at.pop(last, None)
         if groups and not at:
-            del whole[groups[0]]
+            whole.pop(groups[0], None)
     else:
         at[last] = value
     os.makedirs(os.path.dirname(path), exist_ok=True)

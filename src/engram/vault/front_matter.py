@@ -107,7 +107,7 @@ def write(fields: Mapping[str, Value]) -> str:
     """A new header: fields in the given order, lists on one line, empty ones left out."""
     lines = []
     for name, value in fields.items():
-        if value == "" or (not isinstance(value, (str, int)) and not value):
+        if _is_empty(value):
             continue
         lines.append(f"{name}: {_spelled(value)}\n")
     return "".join(lines)
@@ -119,9 +119,13 @@ def _spelled(value: Value) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, str):
-        plain = _DATE.fullmatch(value) or (_BARE.fullmatch(value) and value.lower() not in _WORDS)
-        return value if plain else _quoted(value)
+        return value if _is_plain(value) else _quoted(value)
     return "[" + ", ".join(_spelled(part) for part in value) + "]"
+
+
+def _is_plain(text: str) -> bool:
+    """Whether YAML takes `text` as this very text without quotes."""
+    return _is_day(text) or (bool(_BARE.fullmatch(text)) and text.lower() not in _WORDS)
 
 
 def _quoted(text: str) -> str:
@@ -137,23 +141,75 @@ def _escaped(number: int) -> str:
 
 
 def rewrite(header: str, changes: Mapping[str, Value | None]) -> str:
-    """`header` with some fields changed, added at the end, or (None) taken out; comments, order, quotes and the
-    indentation of everything else stay."""
-    from datetime import date
+    """`header` with some fields changed, added at the end, or (None) taken out; every byte of the others stays.
+
+    Lines are exchanged where the fields stand, and the library is asked whether the result says what it should; where
+    it does not, the library writes the header itself, which keeps comments, order and quotes. Raises `InvalidInput` for
+    a header that it cannot read.
+    """
+    kept = {name: value for name, value in changes.items() if value is not None and not _is_empty(value)}
+    gone = [name for name in changes if name not in kept]
+    exchanged = _exchanged(header, kept, gone)
+    if exchanged is not None:
+        wanted = {name: value for name, value in read(header).items() if name not in gone}
+        wanted |= {name: _as_read(value) for name, value in kept.items()}
+        try:
+            if read(exchanged) == wanted:
+                return exchanged
+        except InvalidInput:
+            pass  # the library knows better where the fields end
+    return _by_library(header, kept, gone)
+
+
+def _is_empty(value: Value) -> bool:
+    return value == "" or (not isinstance(value, (str, int)) and not value)
+
+
+def _as_read(value: Value) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (str, int)):
+        return str(value)
+    return [str(part) for part in value]
+
+
+_KEY = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?=[ \t\n]|$)")
+_REMARK = re.compile(r"[^\"'#\n]*?([ \t]+#[^\n]*)")
+
+
+def _exchanged(header: str, kept: Mapping[str, Value], gone: Sequence[str]) -> str | None:
+    """The header with the lines of some fields exchanged, or None where a field stands twice."""
+    lines = header.splitlines(keepends=True)
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    starts = [(at, match.group(1)) for at, line in enumerate(lines) if (match := _KEY.match(line))]
+    names = [name for _, name in starts]
+    if any(names.count(name) > 1 for name in (*kept, *gone)):
+        return None
+    made: list[str] = []
+    done = 0
+    for at, name in starts:
+        if name not in kept and name not in gone:
+            continue
+        end = at + 1
+        while end < len(lines) and (lines[end][:1] in " \t" or lines[end].startswith("-")) and lines[end].strip():
+            end += 1
+        made += lines[done:at]
+        if name in kept:
+            remark = _REMARK.fullmatch(lines[at].rstrip("\n")) if end == at + 1 else None
+            made.append(f"{name}: {_spelled(kept[name])}{remark.group(1) if remark else ''}\n")
+        done = end
+    made += lines[done:]
+    made += [f"{name}: {_spelled(value)}\n" for name, value in kept.items() if name not in names]
+    return "".join(made)
+
+
+def _by_library(header: str, kept: Mapping[str, Value], gone: Sequence[str]) -> str:
     from io import StringIO
 
     from ruamel.yaml import YAML
-    from ruamel.yaml.comments import CommentedMap, CommentedSeq
+    from ruamel.yaml.comments import CommentedMap
     from ruamel.yaml.error import YAMLError
-
-    def native(value: Value) -> Any:
-        if isinstance(value, str):
-            return date.fromisoformat(value) if _is_day(value) else value
-        if isinstance(value, (bool, int)):
-            return value
-        row = CommentedSeq(native(part) for part in value)
-        row.fa.set_flow_style()
-        return row
 
     try:
         yaml = YAML(typ="rt")
@@ -164,18 +220,37 @@ def rewrite(header: str, changes: Mapping[str, Value | None]) -> str:
             offset = len(listed.group(1))
             yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
         data = yaml.load(header)
+        if not isinstance(data, CommentedMap):
+            if data:
+                raise InvalidInput("its header is no list of fields", hint="mend the file by hand")
+            data = CommentedMap()
+        for name in gone:
+            data.pop(name, None)
+        for name, value in kept.items():
+            data[name] = _native(value)
+        stream = StringIO()
+        yaml.dump(data, stream)
     except (YAMLError, ValueError, RecursionError) as error:
         raise InvalidInput("its header is not YAML", hint="mend the file by hand") from error
-    if data is None:
-        data = CommentedMap()
-    for name, value in changes.items():
-        if value is None or value == "" or (not isinstance(value, (str, int)) and not value):
-            data.pop(name, None)
-        else:
-            data[name] = native(value)
-    stream = StringIO()
-    yaml.dump(data, stream)
     return stream.getvalue()
+
+
+def _native(value: Value) -> Any:
+    """A value as the library writes it the way we do: dates bare, odd words in quotes, lists on one line."""
+    from datetime import date
+
+    from ruamel.yaml.comments import CommentedSeq
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+    if isinstance(value, str):
+        if _is_day(value):
+            return date.fromisoformat(value)
+        return value if _is_plain(value) else DoubleQuotedScalarString(value)
+    if isinstance(value, (bool, int)):
+        return value
+    row = CommentedSeq(_native(part) for part in value)
+    row.fa.set_flow_style()
+    return row
 
 
 def _is_day(text: str) -> bool:

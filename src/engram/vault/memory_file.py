@@ -32,7 +32,8 @@ MAX_FILE_BYTES = 1024 * 1024
 MAX_LISTED = 100
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
-_HEADING = re.compile(r"^(#{1,3})[ \t]+(.*?)[ \t#]*$")
+_HEADING = re.compile(r"^(#{1,3})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_NOTHING = frozenset(("null", "Null", "NULL", "~"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +53,9 @@ def parse(text: str, *, path: str) -> Memory:
     Raises `InvalidInput` that says why it cannot be read.
     """
     parts = front_matter.take_apart(text)
-    if "\n<<<<<<< " in "\n" + text and "\n>>>>>>> " in text:
-        raise InvalidInput("holds an unfinished merge", hint="choose a side, then `engram review`")
+    has_marks = "\n<<<<<<< " in "\n" + text and "\n>>>>>>> " in text
+    if has_marks and parts.header is not None and "<<<<<<< " in parts.header:
+        raise InvalidInput(_UNFINISHED, hint=_CHOOSE)
     fields = front_matter.read(parts.header) if parts.header is not None else {}
     folder, _, name = path.replace("\\", "/").rpartition("/")
     stem = name.removesuffix(".md")
@@ -67,6 +69,10 @@ def parse(text: str, *, path: str) -> Memory:
     if not found.text.strip() and not found.variants:
         raise InvalidInput("says nothing: its content is blank")
     meaning = {name: _read_meaning(name, fields.get(name)) for name in fields}
+    actual_hash = hash_of({**meaning, "type": kind}, parts.body)
+    # What was approved with such lines in it explains a merge; else it is one.
+    if has_marks and _text(fields.get("content_hash")) != actual_hash:
+        raise InvalidInput(_UNFINISHED, hint=_CHOOSE)
     confidence = _text(fields.get("confidence")).lower()
     lifecycle = _text(fields.get("lifecycle")).lower()
     return Memory(
@@ -94,15 +100,18 @@ def parse(text: str, *, path: str) -> Memory:
         created=_text(fields.get("created")),
         updated=_text(fields.get("updated")) or _text(fields.get("created")),
         valid_from=_text(fields.get("valid_from")),
-        valid_until=_text(fields.get("valid_until")).replace("null", "").strip("~"),
+        valid_until=_text(fields.get("valid_until")),
         last_confirmed=_text(fields.get("last_confirmed")),
         source=_text(fields.get("source")),
         author=_author(fields),
-        tier=_text(fields.get("tier")),
+        tier="working" if _text(fields.get("tier")).lower() == "working" else "",
         objective=_text(fields.get("objective")),
         content_hash=_text(fields.get("content_hash")),
-        actual_hash=hash_of({**meaning, "type": kind}, parts.body),
+        actual_hash=actual_hash,
     )
+
+
+_UNFINISHED, _CHOOSE = "holds an unfinished merge", "choose a side, then `engram review`"
 
 
 def render(memory: Memory, *, scope: str) -> str:
@@ -136,21 +145,40 @@ def render(memory: Memory, *, scope: str) -> str:
         "tier": memory.tier,
         "objective": memory.objective,
     }
+    fields = {name: _folded(value) for name, value in fields.items()}
     if not memory.always:
         del fields["always"]
     fields["content_hash"] = hash_of(fields, body)
     return f"---\n{front_matter.write(fields)}---\n\n{body}"
 
 
-def change(text: str, fields: Mapping[str, Value | None], *, content: str | None = None) -> str:
-    """A file with some fields and, if given, its content changed, and the hash of what it says then."""
+def change(
+    text: str,
+    fields: Mapping[str, Value | None],
+    *,
+    content: str | None = None,
+    title: str | None = None,
+    origin: str | None = None,
+    variants: Mapping[str, str] | None = None,
+) -> str:
+    """A file with some fields and, where given, its content, title, origin or some wordings changed, and the hash of
+    what it says then. All else in it stays as it is."""
     parts = front_matter.take_apart(text)
-    body = parts.body if content is None else _with_content(parts.body, content)
+    body = parts.body
+    if content is not None:
+        body = _with_content(body, content)
+    if origin:
+        body = _with_section(body, "Origin", _harmless(origin))
+    if variants:
+        body = _with_variants(body, variants)
+    if title is not None:
+        body = _with_title(body, title)
+    wanted = {name: None if value is None else _folded(value) for name, value in fields.items()}
     known: dict[str, Any] = front_matter.read(parts.header or "")
     meaning = {name: _read_meaning(name, value) for name, value in known.items()}
-    meaning |= fields
+    meaning |= wanted
     kind = TYPE_WORDS.get(_text(meaning.get("type")).lower(), "")
-    changes = {**fields, "content_hash": hash_of({**meaning, "type": kind}, body)}
+    changes = {**wanted, "content_hash": hash_of({**meaning, "type": kind}, body)}
     header = front_matter.rewrite(parts.header or "", changes)
     return front_matter.put_together(replace(parts, header=header, body=body))
 
@@ -176,7 +204,7 @@ class _Body:
 def _read_body(body: str) -> _Body:
     lines = body.split("\n")
     found = _sections(lines)
-    title = next((section.name for section in found if section.level == 1), "")
+    title = next((section.name for section in found if section.level == 1), "").replace("\\#", "#")
     named = {section.name.lower(): section for section in reversed(found) if section.level == 2}
     content = _content_span(lines, found)
     extra: list[str] = []
@@ -216,13 +244,8 @@ def _sections(lines: Sequence[str]) -> list[Section]:
         if in_content and at < last_end:
             continue
         in_content = False
-        mark = _FENCE.match(line)
-        if mark is not None:
-            if not fence:
-                fence = mark.group(1)
-            elif mark.group(1).startswith(fence) and not line.strip().strip("`~"):
-                fence = ""
-        elif not fence and (heading := _HEADING.match(line)):
+        before, fence = fence, _fence_after(fence, line)
+        if not before and not fence and (heading := _HEADING.match(line)):
             heads.append((at, len(heading.group(1)), heading.group(2).strip()))
             in_content = heads[-1][1:] == (2, "Content")
     found = []
@@ -230,6 +253,23 @@ def _sections(lines: Sequence[str]) -> list[Section]:
         end = next((later for later, other, _ in heads[number + 1 :] if other <= level), len(lines))
         found.append(Section(name=name, level=level, heading=at, start=at + 1, end=end))
     return found
+
+
+def _fence_after(fence: str, line: str) -> str:
+    """The code fence that is open after `line`: its signs, or ""."""
+    mark = _FENCE.match(line)
+    if mark is None:
+        return fence
+    if not fence:
+        return mark.group(1)
+    return "" if mark.group(1).startswith(fence) and not line.strip().strip("`~") else fence
+
+
+def _leaves_a_fence_open(text: str) -> bool:
+    fence = ""
+    for line in text.split("\n"):
+        fence = _fence_after(fence, line)
+    return bool(fence)
 
 
 def _content_span(lines: Sequence[str], found: Sequence[Section]) -> tuple[int, int]:
@@ -247,29 +287,61 @@ def _fenced_text(text: str) -> str:
     """`text`, with the end mark behind it when it could read as sections or as the mark itself."""
     has_headings = any(re.match(r" {0,3}#{1,2}(?:[ \t]|$)", line) for line in text.split("\n"))
     # A fence that is left open would swallow the sections after it.
-    open_fence = len(re.findall(r"^ {0,3}(?:`{3,}|~{3,})", text, re.MULTILINE)) % 2 == 1
-    needs_mark = has_headings or open_fence or END_OF_CONTENT in text
+    needs_mark = has_headings or _leaves_a_fence_open(text) or END_OF_CONTENT in text
     return f"{text}\n{END_OF_CONTENT}" if needs_mark else text
 
 
 def _new_body(memory: Memory) -> str:
-    parts = [f"# {memory.title}"]
+    parts = [_title_line(memory.title)]
     if memory.origin:
-        parts.append(f"## Origin\n\n{_without_headings(memory.origin)}")
+        parts.append(f"## Origin\n\n{_harmless(memory.origin)}")
     if memory.variants:
         wordings = [
-            f"### {name.title()}\n\n{_without_headings(memory.variants[name])}"
-            for name in VARIANTS
-            if name in memory.variants
+            f"### {name.title()}\n\n{_harmless(memory.variants[name])}" for name in VARIANTS if name in memory.variants
         ]
         parts.append("\n\n".join(["## Rule Variants", *wordings]))
     parts.append(f"## Content\n\n{_fenced_text(memory.text)}")
     return "\n\n".join(parts) + "\n"
 
 
-def _without_headings(text: str) -> str:
-    """Headings escaped, as Markdown does it: only the content may have its own."""
-    return re.sub(r"^( {0,3})#", r"\1\\#", text, flags=re.MULTILINE)
+def _harmless(text: str) -> str:
+    """Headings, and fences where one is left open, escaped as Markdown does it: only the content may have its own."""
+    text = re.sub(r"^( {0,3})#", r"\1\\#", text, flags=re.MULTILINE)
+    if _leaves_a_fence_open(text):
+        text = re.sub(r"^( {0,3})(?=`{3}|~{3})", r"\1\\", text, flags=re.MULTILINE)
+    return text
+
+
+def _title_line(title: str) -> str:
+    """A heading; number signs at its end would read as the end of the heading."""
+    return "# " + re.sub(r"(^|[ \t])(#+)$", r"\1\\\2", title)
+
+
+def _with_title(body: str, title: str) -> str:
+    lines = body.split("\n")
+    first = next((section for section in _sections(lines) if section.level == 1), None)
+    if first is None:
+        return f"{_title_line(title)}\n\n{body.lstrip(chr(10))}"
+    lines[first.heading] = _title_line(title)
+    return "\n".join(lines)
+
+
+def _with_section(body: str, name: str, text: str) -> str:
+    """The section `## name` with another text, made before the content where there is none."""
+    lines = body.split("\n")
+    found = _sections(lines)
+    same = next((s for s in found if s.level == 2 and s.name.lower() == name.lower()), None)
+    if same is not None:
+        return "\n".join([*lines[: same.start], "", *text.split("\n"), "", *lines[same.end :]])
+    content = next((s for s in found if s.level == 2 and s.name.lower() == "content"), None)
+    at = content.heading if content is not None else len(lines)
+    return "\n".join([*lines[:at], f"## {name}", "", *text.split("\n"), "", *lines[at:]])
+
+
+def _with_variants(body: str, variants: Mapping[str, str]) -> str:
+    known = {**_read_body(body).variants, **{name: _harmless(text) for name, text in variants.items()}}
+    wordings = [f"### {name.title()}\n\n{known[name]}" for name in VARIANTS if name in known]
+    return _with_section(body, "Rule Variants", "\n\n".join(wordings))
 
 
 def _with_content(body: str, content: str) -> str:
@@ -291,16 +363,28 @@ def _with_content(body: str, content: str) -> str:
 
 
 def _text(value: Any) -> str:
-    return " ".join(value.split())[:400] if isinstance(value, str) else ""
+    """One line; "" for what other tools write for nothing."""
+    return "" if not isinstance(value, str) or value in _NOTHING else _word(value)
+
+
+def _word(text: str) -> str:
+    return " ".join(text.encode("utf-8", "replace").decode().split())[:400].strip()
 
 
 def _list(value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
-        value = value.split(",")
+        value = [] if value in _NOTHING else value.split(",")
     if not isinstance(value, list):
         return ()
-    kept = (_text(part) for part in value[:MAX_LISTED])
+    kept = (_word(part) for part in value[:MAX_LISTED] if isinstance(part, str))
     return tuple(dict.fromkeys(part for part in kept if part))
+
+
+def _folded(value: Value) -> Value:
+    """A value as it will be read back, so that its hash is the same then."""
+    if isinstance(value, str):
+        return _text(value)
+    return value if isinstance(value, (bool, int)) else _list(list(value))
 
 
 def _whole(value: Any, default: int) -> int:
@@ -322,6 +406,6 @@ def _author(fields: Mapping[str, Any]) -> str:
 def _read_meaning(name: str, value: Any) -> Any:
     """A field as the hash takes it: the same whether it was just made or read back as text."""
     if isinstance(value, list):
-        return [_text(part) for part in value if _text(part)]
+        return list(_list(value))
     text = _text(value)
     return text.lower() in ("true", "yes") if name == "always" else text

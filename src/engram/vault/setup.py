@@ -37,12 +37,16 @@ def complete(root: Root) -> None:
     except OSError as error:
         raise StoreUnavailable(f"{path}: cannot be read: {error.strerror}", hint="check permissions") from error
     present = {line.strip() for line in text.splitlines()}
-    if all(pattern in present for pattern in _IGNORED):
+    missing = [pattern for pattern in _IGNORED if pattern not in present]
+    if not missing:
         return
     try:
         os.makedirs(root.path, exist_ok=True)
     except OSError as error:
         raise StoreUnavailable(f"{root.path}: cannot be created: {error.strerror}") from error
-    block = "\n".join((_BEGIN, *_IGNORED, _END)) + "\n"
-    before = text if not text or text.endswith("\n") else text + "\n"
-    files.write_whole(path, before + block, mode=0o644, lasting=False)
+    if _END in text:
+        whole = text.replace(_END, "\n".join((*missing, _END)), 1)
+    else:
+        before = text if not text or text.endswith("\n") else text + "\n"
+        whole = before + "\n".join((_BEGIN, *missing, _END)) + "\n"
+    files.write_whole(path, whole, mode=0o644, lasting=False)
