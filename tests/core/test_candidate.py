@@ -41,7 +41,7 @@ SYNONYMS: dict[str, tuple[tuple[str, ...], str, str, Any]] = {
     ),
     "tags": (("TAGS",), "auth, web", "tags", ("auth", "web")),
     "depends_on": (
-        ("DEPENDS_ON", "DEPENDS ON", "Depends-On", "DEPENDS", "DEPENDENCY", "DEPENDENCIES", "PREREQUISITE",
+        ("DEPENDS_ON", "DEPENDS ON", "DEPENDS-ON", "DEPENDS", "DEPENDENCY", "DEPENDENCIES", "PREREQUISITE",
          "PREREQUISITES"),
         "auth-model, global:tls",
         "depends_on",
@@ -83,10 +83,17 @@ def test_every_name_of_a_field_is_read_in_a_block(name: str, row: tuple[Any, str
     assert (getattr(candidate, attribute), candidate.text) == (expected, TEXT)
 
 
-@pytest.mark.parametrize("name", ["TEXT", "MEMORY", "SUMMARY", "CONTENT", "text", "Text"])
+@pytest.mark.parametrize("name", ["TEXT", "MEMORY", "SUMMARY", "CONTENT"])
 @pytest.mark.parametrize("form", ["TYPE: rule | {}: {}", "TYPE: rule\n{}: {}", "- TYPE: rule | {}: {}"])
 def test_every_name_of_the_text_is_read(name: str, form: str) -> None:
     candidate = only(form.format(name, TEXT))
+
+    assert (candidate.type, candidate.text) == ("rule", TEXT)
+
+
+@pytest.mark.parametrize("form", ["type: rule | text: {}", "Type: rule | Text: {}", "type: rule\ntext: {}"])
+def test_names_in_lower_case_are_read_where_a_candidate_begins_so(form: str) -> None:
+    candidate = only(form.format(TEXT))
 
     assert (candidate.type, candidate.text) == ("rule", TEXT)
 
@@ -127,7 +134,7 @@ def test_what_is_not_given_has_a_default() -> None:
     candidate = only("TYPE: knowledge | TEXT: The API listens on port 8080. It is behind a proxy.")
 
     assert candidate.title.startswith("The API listens on port 8080")
-    assert (candidate.confidence, candidate.always, candidate.keep_both) == ("high", False, False)
+    assert (candidate.confidence, candidate.always, candidate.keep_both) == ("", False, False)
     assert (candidate.id, candidate.update, candidate.valid_until, candidate.triggers) == ("", "", "", ())
 
 
@@ -269,7 +276,6 @@ def test_plain_prose_of_several_paragraphs_is_one_candidate_word_for_word() -> N
         "Skills: Python and SQL",
     ],
 )
-@pytest.mark.xfail(strict=True, reason="a line of prose that begins with a field's name is torn out of its text")
 def test_a_line_of_prose_that_begins_like_a_field_stays_where_it_is(line: str) -> None:
     text = f"How the pods are set up, in short.\n\n{line}\nCPU: two cores\n\nNothing else is needed."
 
@@ -336,7 +342,6 @@ def test_an_exact_repetition_is_dropped_and_said() -> None:
     assert read.notes == ("a repetition of candidate 8 was dropped",)
 
 
-@pytest.mark.xfail(strict=True, reason="the note names the last candidate instead of the repeated one")
 def test_the_note_on_a_repetition_names_the_candidate_that_is_repeated() -> None:
     read = parse_candidates(f"{grammar(3)}\nTYPE: rule | TEXT: Rule number 0 holds.")
 
@@ -380,14 +385,12 @@ def test_a_wrong_value_is_named_with_its_candidate(text: str, said: str) -> None
 
 
 @pytest.mark.parametrize("date", ["2026-02-30", "2026-13-01", "0000-00-00"])
-@pytest.mark.xfail(strict=True, reason="a day that no calendar has is taken as a date")
 def test_a_day_that_does_not_exist_is_no_date(date: str) -> None:
     with pytest.raises(InvalidInput):
         parse_candidates(f"TEXT: {TEXT} | VALID_UNTIL: {date}")
 
 
 @pytest.mark.parametrize("text", ["TEXT: \x00\x01", "\x07", "</private>"])
-@pytest.mark.xfail(strict=True, reason="a candidate without a text is made when cleaning leaves nothing of it")
 def test_a_text_of_which_cleaning_leaves_nothing_is_nothing_to_save(text: str) -> None:
     with pytest.raises(InvalidInput, match="nothing to save"):
         parse_candidates(text)

@@ -40,7 +40,6 @@ class Case:
     parent: tuple[str, ...] = ()
     keep_both: bool = False
     doubt: bool = False
-    bug: str = ""
 
 
 def one(text: str, *, type: str = "rule", id: str = "old") -> tuple[tuple[str, str, str], ...]:
@@ -86,7 +85,7 @@ CASES = (
     Case("before became after", "Run the migrations after the deployment of the backend.", one("Run the migrations before the deployment of the backend."), "SUPERSEDE old"),
     Case("required became optional", "A second review is optional for changes of the billing module.", one("A second review is required for changes of the billing module."), "SUPERSEDE old"),
     Case("a Japanese prohibition turns a rule around", "本番環境へのデプロイは金曜日に行わないこと。", one("本番環境へのデプロイは金曜日に行うこと。"), "SUPERSEDE old"),
-    Case("a Russian prohibition turns a rule around", "Не используйте общие учётные записи для развёртывания сервиса.", one("Используйте общие учётные записи для развёртывания сервиса."), "SUPERSEDE old", bug="the Russian `не` is no negation: a prohibition reads as an addition"),
+    Case("a Russian prohibition turns a rule around", "Не используйте общие учётные записи для развёртывания сервиса.", one("Используйте общие учётные записи для развёртывания сервиса."), "SUPERSEDE old"),
     Case("a Vietnamese prohibition turns a rule around", "Không dùng pnpm để cài đặt gói trong kho này.", one("Luôn dùng pnpm để cài đặt gói trong kho này."), "SUPERSEDE old"),
     Case("a contained text that says the opposite is no repetition", "Do not edit the lockfile by hand.", one("Edit the lockfile by hand when a merge of the lockfile fails."), "SUPERSEDE old"),
     # numbers
@@ -125,16 +124,16 @@ CASES = (
     Case("an explicit SUPERSEDES wins", "Something else entirely.", one(PNPM), "SUPERSEDE old", supersedes="old"),
     Case("SUPERSEDES may change the type", "Packages come from the company mirror.", one(PNPM), "SUPERSEDE old", type="knowledge", supersedes="old"),
     # siblings: the same said of something else
-    Case("another service on another port is a fact of its own", "The orders service listens on port 9090.", one("The billing service listens on port 8080.", type="knowledge"), "ADD", type="knowledge", doubt=True, bug="a sibling fact retires the one that is known"),
-    Case("another subject of the same rule is a rule of its own", "In JavaScript code, indent with 2 spaces.", one("In Python code, indent with 4 spaces."), "ADD", doubt=True, bug="a sibling rule retires the one that is known"),
-    Case("KEEP keeps a sibling fact", "The orders service listens on port 9090.", one("The billing service listens on port 8080.", type="knowledge"), "ADD", type="knowledge", keep_both=True, bug="KEEP: both is not an answer to SUPERSEDE or UPDATE: there is no way to keep both"),
-    Case("KEEP keeps a sibling rule", "Run the linter on Markdown files before each commit.", one("Run the linter on Python files before each commit."), "ADD", keep_both=True, bug="KEEP: both is not an answer to SUPERSEDE or UPDATE: there is no way to keep both"),
+    Case("another service on another port is a fact of its own", "The orders service listens on port 9090.", one("The billing service listens on port 8080.", type="knowledge"), "ADD", type="knowledge", doubt=True),
+    Case("another subject of the same rule is a rule of its own", "In JavaScript code, indent with 2 spaces.", one("In Python code, indent with 4 spaces."), "ADD", doubt=True),
+    Case("KEEP keeps a sibling fact", "The orders service listens on port 9090.", one("The billing service listens on port 8080.", type="knowledge"), "ADD", type="knowledge", keep_both=True),
+    Case("KEEP keeps a sibling rule", "Run the linter on Markdown files before each commit.", one("Run the linter on Python files before each commit."), "ADD", keep_both=True),
     # signs that carry meaning
-    Case("a version sign is a difference", "Write native plugins in C++ for the editor.", one("Write native plugins in C for the editor."), "SUPERSEDE old", bug="signs are dropped before texts are compared: the candidate is skipped as a repetition"),
-    Case("an operator is a difference", "Compare values with `===` in JavaScript code.", one("Compare values with `==` in JavaScript code."), "SUPERSEDE old", bug="signs are dropped before texts are compared: the candidate is skipped as a repetition"),
-    Case("a sign before a number is a difference", "The offset of the sensor is -5 degrees.", one("The offset of the sensor is 5 degrees.", type="knowledge"), "SUPERSEDE old", type="knowledge", bug="signs are dropped before texts are compared: the candidate is skipped as a repetition"),
+    Case("a version sign is a difference", "Write native plugins in C++ for the editor.", one("Write native plugins in C for the editor."), "SUPERSEDE old"),
+    Case("an operator is a difference", "Compare values with `===` in JavaScript code.", one("Compare values with `==` in JavaScript code."), "SUPERSEDE old"),
+    Case("a sign before a number is a difference", "The offset of the sensor is -5 degrees.", one("The offset of the sensor is 5 degrees.", type="knowledge"), "SUPERSEDE old", type="knowledge"),
     Case("the order of two acts is a difference", "Run the deployment before the migrations on the server.", one("Run the migrations before the deployment on the server."), "SUPERSEDE old"),
-    Case("texts of signs alone are compared as they are", "🚀🚀", one("🔥"), "ADD", bug="signs are dropped before texts are compared: the candidate is skipped as a repetition"),
+    Case("texts of signs alone are compared as they are", "🚀🚀", one("🔥"), "ADD"),
 )  # fmt: skip
 
 
@@ -155,13 +154,7 @@ def verdict_of(case: Case) -> Verdict:
     return decide(candidate_of(case), known)
 
 
-@pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(case, id=case.name, marks=[pytest.mark.xfail(strict=True, reason=case.bug)] if case.bug else [])
-        for case in CASES
-    ],
-)
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_the_verdict_of(case: Case) -> None:
     verdict = verdict_of(case)
 
@@ -241,12 +234,8 @@ def test_normalised_texts_are_the_same(one: str, other: str) -> None:
         ("Wait 10 s", "Wait 1 0 0 s"),
         ("データ", "データベース"),
         ("còn", "con"),
-        pytest.param(
-            "ห้ามใช้ม้า", "ห้ามใช้ม่า", marks=pytest.mark.xfail(strict=True, reason="combining marks are dropped"), id="thai tones"
-        ),
-        pytest.param(
-            "लिखो कि", "लिखो की", marks=pytest.mark.xfail(strict=True, reason="combining marks are dropped"), id="hindi vowels"
-        ),
+        ("ห้ามใช้ม้า", "ห้ามใช้ม่า"),
+        ("लिखो कि", "लिखो की"),
     ],
 )  # fmt: skip
 def test_texts_that_differ_in_a_letter_are_not_the_same(one: str, other: str) -> None:

@@ -408,7 +408,6 @@ def test_a_link_out_of_the_root_is_not_followed(app: App, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("field", ["superseded_by", "tier", "valid_from"])
-@pytest.mark.xfail(strict=True, reason="an empty value as other tools write it hides the memory")
 def test_a_file_of_another_tool_with_empty_values_loads(app: App, field: str) -> None:
     header = {"id": "theirs", "type": "rule", field: "null"}
     written(root_of(app), "rules/theirs.md", header, f"# Cookies\n\n## Content\n\n{COOKIES}\n")

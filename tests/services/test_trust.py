@@ -271,9 +271,6 @@ def test_a_note_that_a_checkout_brings_is_never_shown_whole_while_untrusted(
     assert state_of(app, "briefing") == "workspace not trusted"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a memory that calls itself of some tier counts as a note: shown whole by id, ok to verify"
-)
 def test_a_memory_that_calls_itself_of_some_tier_is_no_note(make_app: Callable[..., App]) -> None:
     app = make_app()
     app.trust.init()
@@ -474,7 +471,6 @@ def test_a_line_of_the_ledger_that_is_repeated_counts_once(make_app: Callable[..
     assert not app.trust.state().is_trusted
 
 
-@pytest.mark.xfail(strict=True, reason="each changed line is counted as the first one")
 def test_every_changed_line_of_the_ledger_is_counted(make_app: Callable[..., App]) -> None:
     app = make_app()
     app.trust.init()
@@ -518,7 +514,6 @@ def test_an_approval_does_not_travel_to_another_machine(
     assert state_of(other, id) == "workspace not trusted"
 
 
-@pytest.mark.xfail(strict=True, reason="trust is remembered in the cache when the ledger that gave it is gone")
 def test_a_ledger_that_is_gone_takes_trust_with_it(make_app: Callable[..., App], checkout: Path) -> None:
     app = make_app(workspace=checkout)
     app.trust.trust()

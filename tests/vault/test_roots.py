@@ -155,7 +155,6 @@ def test_the_ignore_file_is_written_once_and_keeps_what_others_wrote(tmp_path: P
         assert first.count(b"\n" + pattern + b"\n") == 1
 
 
-@pytest.mark.xfail(strict=True, reason="the whole block is written a second time")
 def test_a_line_that_was_taken_out_of_the_ignore_file_comes_back_without_repeating_the_rest(tmp_path: Path) -> None:
     root = root_at(str(made(tmp_path)), scope="workspace")
     setup.create(root)
