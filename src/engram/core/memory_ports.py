@@ -92,6 +92,7 @@ class MemoryIndex(Protocol):
     def forget_approvals(self) -> None:
         """For reading a ledger from its beginning again."""
 
+    def is_approved(self, *, id: str, type: str, content_hash: str) -> bool: ...
     def search(self, query: Query, *, pool: int) -> FoundMemories:
         """Live memories only: readable, not ignored, not superseded or archived."""
 

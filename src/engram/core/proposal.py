@@ -61,6 +61,11 @@ def hash_token(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
+def same_digits(given: str, ours: str) -> bool:
+    """Compared in constant time, whatever was given."""
+    return hmac.compare_digest(given.encode("utf-8", "replace"), ours.encode())
+
+
 def seal(proposal: Proposal, key: bytes) -> dict[str, Any]:
     """The record as JSON knows it, with an HMAC over all of it."""
     record = json.loads(json.dumps(asdict(proposal), ensure_ascii=False))
@@ -70,7 +75,7 @@ def seal(proposal: Proposal, key: bytes) -> dict[str, Any]:
 def unseal(record: Mapping[str, Any], key: bytes) -> Proposal:
     """A proposal as it was sealed. Raises `IntegrityFailed` for one that was changed since, or never sealed here."""
     body = {name: value for name, value in record.items() if name != "mac"}
-    if not hmac.compare_digest(str(record.get("mac", "")), _mac(body, key)):
+    if not same_digits(str(record.get("mac", "")), _mac(body, key)):
         raise IntegrityFailed(
             "the proposal was changed after it was made; nothing was written", hint="propose it again"
         )

@@ -78,6 +78,11 @@ def day(text: str) -> str:
     return f"{match[1]}-{int(match[2]):02}-{int(match[3]):02}" if match else text[:10]
 
 
+def why_note() -> str:
+    """Why a note of a trusted root is a card: the one reason that asking for it by name sets aside."""
+    return "working note, not approved"
+
+
 def why_card(memory: Memory, stands: Standing, around: Circumstances) -> str:
     """Why only a line of a memory may be shown, and not what it says, or ""."""
     if not around.is_trusted:
@@ -87,7 +92,7 @@ def why_card(memory: Memory, stands: Standing, around: Circumstances) -> str:
     if stands is Standing.UNAPPROVED:
         return "not approved"
     if stands is Standing.NOTE:
-        return "working note, not approved"
+        return why_note()
     if stands is Standing.TEAM and around.team_as_cards:
         return "from the team, not reviewed here"
     return ""

@@ -92,11 +92,13 @@ def _settled(
     app: App, call: Call, dialogs: Dialogs, proposed: Proposed, answer: dict[str, Any], *, is_flat: bool
 ) -> View:
     action = answer.get("action")
-    if action not in ("accept", "decline"):
-        dialogs.settle(proposed)
-        return memory_views.proposed(proposed, prefix=f"{NOTHING}: the dialog gave no answer.")
     dialogs.settle(proposed)
+    if action == "cancel":
+        return memory_views.proposed(proposed, prefix=f"{NOTHING}: the dialog gave no answer.")
     chosen: _Answer | None = None
+    if action not in ("accept", "decline"):
+        _decline(app, proposed)
+        raise InvalidInput(f"the dialog's answer is none; {NOTHING} and the proposal is revoked", hint="propose again")
     if action == "accept":
         try:
             chosen = _read(proposed, answer.get("content"), is_flat=is_flat)

@@ -15,6 +15,7 @@ from engram.errors import EngramError, InvalidInput
 from engram.mcp_server import arguments, profiles
 from engram.mcp_server.core import Prompt, Resource, Result, Server, Template, Tool
 from engram.mcp_server.tools.memories import GOVERNED
+from engram.mcp_server.wire import INTERNAL, Failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,9 +138,10 @@ class _Memories:
 
             try:
                 values, unknown = arguments.check(row["inputSchema"], given)
+                app = self._open_app()
             except EngramError as error:
                 return memory_calls.failed(error)
-            return memory_calls.run(row["name"], self._open_app(), values, unknown, call, self.dialogs())
+            return memory_calls.run(row["name"], app, values, unknown, call, self.dialogs())
 
         return Tool(
             name=row["name"],
@@ -152,16 +154,23 @@ class _Memories:
             run=run,
         )
 
+    def _opened(self) -> App:
+        """The app, or what is wrong with the environment as an error of the protocol."""
+        try:
+            return self._open_app()
+        except EngramError as error:
+            raise Failure(INTERNAL, error.sentence()) from error
+
     def listed(self) -> list[dict[str, Any]]:
         from engram.mcp_server import memory_calls
 
-        return memory_calls.resources(self._open_app())
+        return memory_calls.resources(self._opened())
 
     def resources(self) -> list[Resource]:
         def read(uri: str, values: dict[str, str], call: Call) -> list[dict[str, Any]]:
             from engram.mcp_server import memory_calls
 
-            return [{"uri": uri, "mimeType": "text/markdown", "text": memory_calls.read_index(self._open_app())}]
+            return [{"uri": uri, "mimeType": "text/markdown", "text": memory_calls.read_index(self._opened())}]
 
         return [
             Resource(
@@ -177,7 +186,7 @@ class _Memories:
         def read(uri: str, values: dict[str, str], call: Call) -> list[dict[str, Any]]:
             from engram.mcp_server import memory_calls
 
-            text = memory_calls.read_memory(self._open_app(), uri, values["id"], call)
+            text = memory_calls.read_memory(self._opened(), uri, values["id"], call)
             return [{"uri": uri, "mimeType": "text/markdown", "text": text}]
 
         return [

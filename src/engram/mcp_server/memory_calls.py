@@ -172,7 +172,14 @@ CALLS: dict[str, Run] = {
 
 
 def resources(app: App) -> list[dict[str, Any]]:
-    """The index, then the memories that are used most."""
+    """The index, then the memories that are used most. Raises `Failure` with the reason when they cannot be read."""
+    try:
+        return _listed(app)
+    except EngramError as error:
+        raise Failure(INTERNAL, error.sentence()) from error
+
+
+def _listed(app: App) -> list[dict[str, Any]]:
     limit = int(app.trust.settings()["mcp.resource_limit"].value)
     rows: list[dict[str, Any]] = [
         {
@@ -183,7 +190,11 @@ def resources(app: App) -> list[dict[str, Any]]:
             "mimeType": MARKDOWN,
         }
     ]
+    listed: set[str] = set()
     for entry in app.memories.resources(limit):
+        if entry.id in listed or not _is_segment(entry.id):
+            continue  # one address reads all memories of an id
+        listed.add(entry.id)
         rows.append(
             {
                 "uri": f"engram://memory/{quote(entry.id, safe='')}",
@@ -196,15 +207,23 @@ def resources(app: App) -> list[dict[str, Any]]:
     return rows
 
 
+def _is_segment(name: str) -> bool:
+    """Whether a name can stand in an address: no path, and no list of ids."""
+    return not any(sign in name for sign in ("/", "\\", "\x00", ",", ":")) and name.strip(".") != ""
+
+
 def read_index(app: App) -> str:
-    return "\n".join(app.memories.index_cards()) or "No memories yet."
+    try:
+        return "\n".join(app.memories.index_cards()) or "No memories yet."
+    except EngramError as error:
+        raise Failure(INTERNAL, error.sentence()) from error
 
 
 def read_memory(app: App, uri: str, id: str, call: Call) -> str:
     """The body as `engram load --id` gives it; counts as a fetch. Raises `Failure` for an id that is none."""
     try:
         name = unquote(id, errors="strict")
-        if "/" in name or "\\" in name or ".." in name or "\x00" in name or "," in name:
+        if not _is_segment(name):
             raise NotFound("no such memory")
         return app.memories.fetch(name).pack.text
     except (NotFound, InvalidInput, UnicodeDecodeError) as error:

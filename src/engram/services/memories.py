@@ -16,7 +16,7 @@ from engram.core.query import Query, parse
 from engram.core.quoting import defang
 from engram.core.relevance import Relevance, relevant, task_weights
 from engram.core.secrets import find_secrets
-from engram.core.standing import Circumstances, Standing, why_card, why_hidden
+from engram.core.standing import Circumstances, Standing, why_card, why_hidden, why_note
 from engram.core.text import count_tokens, preview
 from engram.errors import InvalidInput, NotFound
 from engram.services.memory_roots import MemoryRoot, MemoryRoots
@@ -82,7 +82,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """A pack and where its memories are: keys as `scope:type:id`, and ids as `engram_load` takes them."""
+    """A pack and where its memories are: keys as `scope:type:id`, and ids as `engram_load` takes them. `budget` is what
+    all that is said about it may count, None for no limit."""
 
     pack: Pack
     card_ids: tuple[str, ...]
@@ -90,6 +91,7 @@ class Loaded:
     explained: tuple[Explained, ...] = ()
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    budget: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,6 +199,7 @@ class Memories:
             explained=_explained(chosen, pack) if explain else (),
             missing=tuple(dict.fromkeys(chosen.missing)),
             notes=tuple(dict.fromkeys([*notes, *_trust_notes(self._roots)])),
+            budget=None if full else budget,
         )
 
     def fetch(self, ids: str) -> Loaded:
@@ -207,6 +210,8 @@ class Memories:
             raise InvalidInput("id: must not be blank")
         scene = self._scene()
         chosen = _Selection()
+        if len(wanted) > MAX_FULL:
+            chosen.missing += wanted[MAX_FULL:]
         for name in wanted[:MAX_FULL]:
             found = self._named(name, scene)
             if not found:
@@ -229,8 +234,8 @@ class Memories:
             pack=pack,
             card_ids=tuple(names[key] for key in pack.cards),
             omitted_ids=(),
-            missing=tuple(chosen.missing),
-            notes=tuple(f"not found: {defang(name)[:80]}" for name in chosen.missing),
+            missing=tuple(f"not found: {defang(name)[:80]}" for name in chosen.missing),
+            notes=(f"only the first {MAX_FULL} ids were looked for",) if len(wanted) > MAX_FULL else (),
         )
 
     def route(self, task: str) -> Routed:
@@ -433,10 +438,15 @@ class Memories:
         """The workspace's memory stands before a global one of the same id and type, and one file before another."""
         for place in scene.places:
             for row in place.index.by_id(seen.memory.id):
+                other = self._seen(place, row, scene)
                 if (
-                    row.memory is not None
-                    and row.memory.type == seen.memory.type
-                    and bool(row.memory.tier) == bool(seen.memory.tier)
+                    other is not None
+                    and not other.hidden
+                    and (other.memory.type, other.memory.tier)
+                    == (
+                        seen.memory.type,
+                        seen.memory.tier,
+                    )
                 ):
                     return place is seen.place and row.row == seen.row.row
         return True
@@ -458,7 +468,9 @@ class Memories:
                     chosen.missing.append(f"{seen.memory.id} depends on {other.memory.id}: {other.hidden}")
                     continue
                 keys.append(other.key)
-                if other.key not in known and len(chosen.needed) < MAX_PREREQUISITES:
+                if other.key not in known and len(chosen.needed) >= MAX_PREREQUISITES:
+                    chosen.missing.append(f"{other.memory.id} is left out: more than {MAX_PREREQUISITES} prerequisites")
+                elif other.key not in known:
                     known[other.key] = other
                     taken.add(other.key)
                     chosen.needed.append(other)
@@ -500,7 +512,7 @@ class Memories:
     def _choices(
         self, chosen: _Selection, settings: Mapping[str, Setting], *, full: bool = False, by_id: bool = False
     ) -> list[Choice]:
-        everything = [_guarded(seen) for seen in chosen.everything()]
+        everything = chosen.everything()
         ids = [seen.memory.id for seen in everything]
         choices = []
         kinds = {
@@ -510,9 +522,7 @@ class Memories:
             **{seen.key: "match" for seen, _, _ in chosen.matches},
         }
         for seen in everything:
-            reason = seen.hidden or seen.card_only
-            if by_id and seen.standing is Standing.NOTE and not seen.hidden:
-                reason = ""  # whoever asks for a note by name may read it, labelled as what it is
+            reason = _why_no_body(seen, by_id=by_id, is_broad=full)
             name = seen.memory.id if ids.count(seen.memory.id) == 1 else seen.key
             choices.append(
                 Choice(
@@ -566,11 +576,20 @@ def _why_unsafe(memory: Memory) -> str:
     return ""
 
 
-def _guarded(seen: Seen) -> Seen:
-    """What nobody approved here is looked through before it may speak."""
-    if seen.hidden or seen.card_only or seen.standing is Standing.APPROVED:
-        return seen
-    return replace(seen, card_only=_why_unsafe(seen.memory))
+NOT_ASKED_FOR = "low confidence: shown whole by id only"
+
+
+def _why_no_body(seen: Seen, *, by_id: bool, is_broad: bool) -> str:
+    """Why a memory that was chosen is shown as a line only, or ""."""
+    reason = seen.hidden or seen.card_only
+    if by_id and reason == why_note():
+        reason = ""  # whoever asks for a note by name may read it, labelled as what it is
+    if not reason and not by_id and not is_broad and seen.memory.confidence == "low":
+        return NOT_ASKED_FOR
+    # What nobody approved here is looked through before it may speak.
+    if not reason and seen.standing is not Standing.APPROVED:
+        return _why_unsafe(seen.memory)
+    return reason
 
 
 _LABELS = {
@@ -619,23 +638,33 @@ def _kept_inside(text: str) -> str:
 
 def _card(seen: Seen, reason: str, *, name: str = "") -> str:
     memory = seen.memory
-    said = defang(summary(memory))
-    title = defang(memory.title)
+    title, said = _spoken(seen)
     if not said.casefold().startswith(title.casefold().rstrip("…")[:40]):
         said = preview(f"{title}: {said}", 120)[0]
+    if not title:
+        return f"- {name or memory.id} · {memory.type} · {seen.scope} · text withheld ({_why_unsafe(memory)})"
     label = reason or ("" if seen.standing is Standing.APPROVED else _LABELS[seen.standing])
     end = f" ({label})" if label else ""
     return f"- {name or memory.id} · {memory.type} · {seen.scope} · {said}{end}"
 
 
+def _spoken(seen: Seen) -> tuple[str, str]:
+    """Title and summary as they may be shown; both "" for a text that nobody approved here and that holds a secret or
+    forges instructions."""
+    if seen.standing is not Standing.APPROVED and _why_unsafe(seen.memory):
+        return "", ""
+    return defang(seen.memory.title), defang(summary(seen.memory))
+
+
 def _entry(seen: Seen, score: float) -> Entry:
+    title, said = _spoken(seen)
     return Entry(
         id=seen.memory.id,
         type=seen.memory.type,
         scope=seen.scope,
         score=round(score, 4),
-        title=defang(seen.memory.title),
-        summary=defang(summary(seen.memory)),
+        title=title or seen.memory.id,
+        summary=said or f"text withheld ({_why_unsafe(seen.memory)})",
         standing=str(seen.standing),
         note=seen.hidden or seen.card_only,
     )

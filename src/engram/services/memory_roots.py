@@ -26,6 +26,7 @@ WHOLE_LOOK_SECONDS = 2.0
 TICK_NS = 50_000_000
 PATIENCE = 2.0
 
+SETTLED = "proposal"
 TRUST_VARIABLE = "ENGRAM_TRUST"
 
 
@@ -150,15 +151,16 @@ class MemoryRoot:
         read_to = int(self.index.note("ledger") or 0)
         if size == read_to:
             return
-        if size < read_to:  # another ledger took its place
+        notes = {name: self.index.note(name) for name in ("trust", "open", "broken")}
+        if size < read_to:  # another ledger took its place, or it is gone with all that it said
             self.index.forget_approvals()
-            read_to = 0
+            read_to, notes = 0, dict.fromkeys(notes, "")
         approvals: list[Approval] = []
-        notes = {name: self.index.note(name) for name in ("trust", "open")}
-        for line in self.ledger.lines(read_to):
-            read_to = line.end
+        seal = self.index.note("seal") if read_to else ""
+        for line in self.ledger.lines(read_to, mac=seal):
+            read_to, seal = line.end, line.mac
             if not line.is_sealed:
-                notes["broken"] = str(int(self.index.note("broken") or 0) + 1)
+                notes["broken"] = str(int(notes["broken"] or 0) + 1)
                 continue
             approvals += _approvals(line)
             notes["trust"] = _trust_after(notes["trust"], line)
@@ -173,7 +175,7 @@ class MemoryRoot:
                 read_to = min(read_to, self.ledger.size())
             else:
                 return  # its writer is at work; the next read comes again
-        self.index.add_approvals(approvals, notes={**notes, "ledger": str(read_to)})
+        self.index.add_approvals(approvals, notes={**notes, "ledger": str(read_to), "seal": seal})
 
     def _recover(self) -> bool:
         """Whether no batch is open any more."""
@@ -239,6 +241,13 @@ class MemoryRoot:
         self.index.close()
 
 
+def _settled(line: Line) -> list[Approval]:
+    """That a proposal was answered, under a type that no memory has: an older copy of the pending file cannot bring it
+    back."""
+    name = str(line.data.get("proposal", ""))
+    return [Approval(id=name, type=SETTLED, content_hash=name, at=line.at, how=line.event)] if name else []
+
+
 def _is_memory_path(path: str) -> bool:
     return path.split("/", 1)[0] in folder.FOLDER_NAMES and path.endswith(".md")
 
@@ -248,7 +257,8 @@ def _trust_after(before: str, line: Line) -> str:
     force, no person has seen."""
     if line.event in (ledger.CREATED, ledger.TRUSTED, ledger.DISTRUSTED):
         return line.event
-    approves = line.event == ledger.COMMIT and line.how in ledger.BY_A_PERSON
+    memories = [change for change in line.changes if not change.path.startswith(f"{folder.WORKING}/")]
+    approves = line.event == ledger.COMMIT and line.how in ledger.BY_A_PERSON and bool(memories)
     return before or "approved" if approves else before
 
 
@@ -258,7 +268,9 @@ def _approvals(line: Line) -> list[Approval]:
             Approval(id=change.id, type=change.type, content_hash=change.content_hash, at=line.at, how=line.how)
             for change in line.changes
             if change.content_hash
-        ]
+        ] + _settled(line)
+    if line.event == ledger.DECLINED:
+        return _settled(line)
     if line.event == ledger.UNDO:
         return [
             Approval(id=str(id), type=str(kind), content_hash=str(said), at=line.at, how=REVOKED)
@@ -300,9 +312,11 @@ class MemoryRoots:
     @cached_property
     def _global(self) -> Root:
         default = ""
-        place = workspace_root(self.folder, home=self.home)
+        place = self.workspace
         if place is not None:
-            default = str(config.effective([place.path])["default_profile"].value)
+            place.catch_up()
+            if place.trust.is_trusted:
+                default = str(config.effective([place.root.path])["default_profile"].value)
         return global_root(
             data_folder=self.data_folder, environ=self.environ, chosen=self.profile, workspace_default=default
         )

@@ -7,8 +7,10 @@ from difflib import unified_diff
 from typing import Any
 
 from engram._version import __version__
+from engram.core.candidate import Candidate
+from engram.core.memory import title_for
 from engram.core.quoting import defang
-from engram.core.text import plural
+from engram.core.text import count_tokens, plural
 from engram.core.verdict import Action
 from engram.services.health import Health
 from engram.services.memories import Entry, FoundEntries, Loaded, Routed
@@ -18,7 +20,8 @@ from engram.services.review import Inbox, Verified
 
 View = tuple[str, dict[str, Any], list[dict[str, Any]]]
 
-LONGEST_PREVIEW = 1_500
+# Hosts cut replies above 10,000 characters; a proposal shares what is left of that among its candidates.
+LONGEST_PROPOSAL = 8_600
 
 
 def _notes(id: str, notes: Sequence[str], severity: str = "warning") -> list[dict[str, Any]]:
@@ -29,17 +32,17 @@ def _notes(id: str, notes: Sequence[str], severity: str = "warning") -> list[dic
 
 
 def loaded(value: Loaded) -> View:
-    text = value.pack.text
     lines = [f"Note: {note}" for note in (*value.notes, *value.missing)]
     if value.explained:
         lines.append("Why:")
         lines += [f"  {row.place:<8} {row.id} · {row.score:.2f} · {row.reason}" for row in value.explained]
+    text = _with_room(value.pack.text, lines, value.budget)
     data: dict[str, Any] = {
         "selected_keys": list(value.pack.selected),
         "body_keys": list(value.pack.bodies),
         "card_ids": list(value.card_ids),
         "omitted_ids": list(value.omitted_ids),
-        "tokens": value.pack.tokens,
+        "tokens": count_tokens(text),
     }
     if value.explained:
         data["explain"] = [
@@ -53,8 +56,23 @@ def loaded(value: Loaded) -> View:
             }
             for row in value.explained
         ]
-    whole = "\n".join(part for part in (text, *lines) if part)
-    return whole, data, _notes("load.note", value.notes) + _notes("load.missing", value.missing)
+    return text, data, _notes("load.note", value.notes) + _notes("load.missing", value.missing)
+
+
+def _with_room(text: str, lines: Sequence[str], budget: int | None) -> str:
+    """`text` and as many of the lines as the budget has room for; all of them are in the structure."""
+    if budget is None:
+        return "\n".join(part for part in (text, *lines) if part)
+    spent = count_tokens(text) + 10
+    kept = [text] if text else []
+    for at, line in enumerate(lines):
+        spent += count_tokens(line) + 1
+        if spent > budget:
+            if count_tokens("\n".join(kept)) + 10 <= budget:
+                kept.append(f"({len(lines) - at} more lines)")
+            break
+        kept.append(line)
+    return "\n".join(kept)
 
 
 def routed(value: Routed) -> View:
@@ -103,8 +121,9 @@ def proposed(value: Proposed, *, asks: bool = True, prefix: str = "") -> View:
     proposal = value.proposal
     lines = [prefix] if prefix else []
     lines.append(f"Proposal {proposal.name}: {plural(len(proposal.candidates), 'candidate')}, nothing is saved yet.")
+    room = LONGEST_PROPOSAL // max(len(value.previews), 1) if asks else None
     for shown in value.previews:
-        lines += ["", *_preview(shown, value)]
+        lines += ["", *_within(_preview(shown, value), room, proposal.name)]
     lines += [f"Note: {notice}" for notice in value.notices]
     if asks and value.token:
         lines += [
@@ -144,22 +163,44 @@ def _preview(shown: Preview, value: Proposed) -> list[str]:
     if verdict.action is Action.NOOP:
         return lines
     lines.append(f"   File: {plan.path}")
-    for name in ("triggers", "depends_on", "role"):
-        if getattr(candidate, name):
-            lines.append(f"   {name.replace('_', ' ').capitalize()}: {', '.join(getattr(candidate, name))}")
-    if candidate.always:
-        lines.append("   Always on: loaded in every session")
+    lines += _fields(candidate)
     if verdict.action is Action.ADD:
         return [*lines, *_quoted(shown.after)]
     diff = unified_diff(shown.before.split("\n"), shown.after.split("\n"), "now", "then", lineterm="", n=1)
     return [*lines, *_quoted("\n".join(line for line in diff if not line.startswith(("---", "+++"))))]
 
 
+def _fields(candidate: Candidate) -> list[str]:
+    """Everything besides the text that will stand in the file because the candidate says so."""
+    lines = []
+    if candidate.title != title_for(candidate.text):
+        lines.append(f"   Title: {defang(candidate.title)}")
+    for name in ("triggers", "tags", "depends_on", "role", "evidence_refs", "derived_from"):
+        if getattr(candidate, name):
+            lines.append(f"   {name.replace('_', ' ').capitalize()}: {defang(', '.join(getattr(candidate, name)))}")
+    for name in ("confidence", "valid_from", "valid_until"):
+        if getattr(candidate, name):
+            lines.append(f"   {name.replace('_', ' ').capitalize()}: {getattr(candidate, name)}")
+    if candidate.always:
+        lines.append("   Always on: loaded in every session")
+    for name, text in (("origin", candidate.origin), *candidate.variants.items()):
+        if text:
+            lines.append(f"   {name.capitalize()}:")
+            lines += _quoted(text)
+    return lines
+
+
 def _quoted(text: str) -> list[str]:
-    cut = len(text) > LONGEST_PREVIEW
-    shown = text[:LONGEST_PREVIEW]
-    lines = [f"   | {line}" for line in defang(shown).split("\n")]
-    return [*lines, f"   | … {len(text) - LONGEST_PREVIEW:,} more characters"] if cut else lines
+    return [f"   | {line}" for line in defang(text).split("\n")]
+
+
+def _within(lines: list[str], room: int | None, name: str) -> list[str]:
+    """As much as fits into `room` characters, and where the rest is."""
+    whole = "\n".join(lines)
+    if room is None or len(whole) <= room:
+        return lines
+    said = f"   | … {len(whole) - room:,} more characters; `engram review {name}` shows all, or propose fewer at once"
+    return [*whole[: max(room - len(said), 200)].split("\n"), said]
 
 
 def _planned(shown: Preview) -> dict[str, Any]:

@@ -243,8 +243,9 @@ class Promotion:
                     same = folder.text_of(place.root, path) == text
                     (unchanged if same else left_out).append(path if same else f"{path}: is here with another text")
                     continue
-                taken = [row for row in place.index.by_id(read.memory.id) if row.memory is not None]
-                if any(row.memory.type == read.memory.type for row in taken if row.memory is not None):
+                taken = {row.memory.type for row in place.index.by_id(read.memory.id) if row.memory is not None}
+                taken |= {change.type for change in changes if change.id == read.memory.id}
+                if read.memory.type in taken:
                     left_out.append(f"{path}: a {read.memory.type} `{read.memory.id}` is here already")
                     continue
                 changes.append(FileChange(path=path, before=None, after=text, id=read.memory.id, type=read.memory.type))

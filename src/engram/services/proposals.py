@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -13,22 +12,32 @@ from typing import Any
 
 from engram.core import proposal as waiting
 from engram.core import times
-from engram.core.candidate import Candidate, Parsed, one_candidate, parse_candidates, plain_candidate
+from engram.core.candidate import MAX_CANDIDATES, Candidate, Parsed, one_candidate, parse_candidates, plain_candidate
 from engram.core.clean import clean, redact
 from engram.core.instructions import find_instructions
-from engram.core.memory import TYPE_WORDS, TYPES, Memory, default_authority, is_readable_id, name_for, title_for
+from engram.core.memory import (
+    MAX_TEXT_BYTES,
+    TYPE_WORDS,
+    TYPES,
+    Memory,
+    default_authority,
+    is_readable_id,
+    name_for,
+    title_for,
+)
 from engram.core.memory_ports import Indexed
-from engram.core.proposal import Plan, Proposal, hash_token, numbers_of, seal, unseal
+from engram.core.proposal import Plan, Proposal, hash_token, numbers_of, same_digits, seal, unseal
 from engram.core.query import parse
 from engram.core.secrets import find_secrets
-from engram.core.standing import is_expired
+from engram.core.standing import Standing, is_expired, why_hidden
 from engram.core.text import content_hash
 from engram.core.verdict import Action, Known, Verdict, decide, normalised
 from engram.errors import Conflict, EngramError, InvalidInput, NotFound, StoreUnavailable, Unsafe
-from engram.services.memory_roots import MemoryRoot, MemoryRoots, author
+from engram.services.memory_roots import SETTLED, MemoryRoot, MemoryRoots, author
 from engram.vault import batch, folder, ledger, memory_file, pending, setup
 from engram.vault.config import roles
 from engram.vault.ledger import FileChange, Line
+from engram.vault.roots import inside
 
 MEMORY, NOTE = "memory", "note"
 SAVE_SCOPES = ("workspace", "global", "both")
@@ -94,6 +103,7 @@ class _Target:
     path: str
     text: str
     memory: Memory
+    standing: Standing
 
 
 class Proposals:
@@ -132,8 +142,10 @@ class Proposals:
     def _read(self, text: str, *, type: str | None, is_single: bool) -> Parsed:
         if type is not None and type.strip().lower() not in TYPE_WORDS:
             raise InvalidInput("type: is not one", hint=f"one of: {', '.join(TYPES)} (`workflow` means skill)")
-        if not text.strip():
+        if not clean(text[:10_000]).strip() and not text[10_000:].strip():
             raise InvalidInput("text: must not be blank")
+        if len(text) > MAX_CANDIDATES * MAX_TEXT_BYTES:
+            raise InvalidInput(f"text: is longer than {MAX_CANDIDATES * MAX_TEXT_BYTES // 1024} KB", hint="split it")
         refuse(text)
         if is_single:
             return Parsed(candidates=(one_candidate(text, type=type),), notes=())
@@ -158,7 +170,14 @@ class Proposals:
         for place in places:
             place.refresh()
         by, notice = self._author()
-        plans = [self._plan(candidate, place, by) for candidate in candidates for place in places]
+        plans: list[Plan] = []
+        for place in places:
+            known: list[tuple[Candidate, Plan]] = []
+            for candidate in candidates:
+                plan = self._plan(candidate, place, by, earlier=known)
+                known.append((candidate, plan))
+                plans.append(plan)
+        plans.sort(key=lambda plan: plan.number)
         return Proposal(
             token_hash="",
             root="",
@@ -237,24 +256,28 @@ class Proposals:
         names = ("workspace", "global") if chosen == "both" else (chosen,)
         return chosen, [self._roots.named(name) for name in names]
 
-    def _plan(self, candidate: Candidate, place: MemoryRoot, by: str) -> Plan:
+    def _plan(
+        self, candidate: Candidate, place: MemoryRoot, by: str, *, earlier: Sequence[tuple[Candidate, Plan]]
+    ) -> Plan:
+        """What approving a candidate would do, beside those `earlier` in the proposal. Raises `InvalidInput` for one
+        that could not be written."""
         known = self._known(candidate, place)
-        verdict = decide(candidate, [one for one, _ in known])
-        target = next((row for one, row in known if one.id == verdict.target), None)
-        if verdict.action in (Action.UPDATE, Action.NOOP) and target is not None and target.memory is not None:
-            id, path = target.memory.id, target.path
+        verdict = _beside(candidate, decide(candidate, [one for one, _ in known]), earlier)
+        target = next((row for one, row in known if (one.id, one.type) == (verdict.target, verdict.target_type)), None)
+        if verdict.action in (Action.UPDATE, Action.NOOP):
+            id, path = verdict.target, target.path if target is not None else ""
         else:
             id = candidate.id or self._free_id(
                 name_for(candidate.type, candidate.title, candidate.text)[:70],
                 f"{candidate.text}\0{by}\0{self._now()[:10]}",
                 place,
             )
-            if candidate.id and place.index.by_id(candidate.id):
+            if candidate.id and (place.index.by_id(id) or id in {plan.id for _, plan in earlier}):
                 raise InvalidInput(
                     f"candidate {candidate.number}: the id `{candidate.id}` is taken", hint="UPDATE: it, or another ID"
                 )
             path = memory_file.place_for(Memory(id=id, type=candidate.type, title="", text=""))
-        return Plan(
+        plan = Plan(
             number=candidate.number,
             scope=place.root.scope,
             verdict=verdict,
@@ -262,6 +285,9 @@ class Proposals:
             path=path,
             target_hash=target.memory.actual_hash if target is not None and target.memory is not None else "",
         )
+        if verdict.action is not Action.NOOP:
+            _check_writable(candidate, memory_file.render(self._memory(candidate, plan, by), scope=plan.scope), path)
+        return plan
 
     def _free_id(self, base: str, about: str, place: MemoryRoot) -> str:
         """`base` and four hex digits: two people who save offline never make the same file of different texts."""
@@ -286,9 +312,18 @@ class Proposals:
         for row in place.index.rows([one.id for one in found.candidates]):
             rows[row.row] = row
         known = []
+        settings = self._roots.settings()
+        around = self._roots.circumstances(place, today=self._now()[:10], settings=settings)
         for row in rows.values():
             memory = row.memory
             if memory is None or memory.tier or memory.superseded_by or memory.lifecycle in ("superseded", "archived"):
+                continue
+            # What never loads is no reason to leave out what would, unless the candidate means it by name.
+            is_named = memory.id in (candidate.update, candidate.supersedes)
+            if not is_named and (
+                why_hidden(memory, around, is_ignored=row.is_ignored)
+                or place.standing(row) in (Standing.EDITED, Standing.UNAPPROVED)
+            ):
                 continue
             one = Known(id=memory.id, type=memory.type, text=memory.text, content_hash=memory.actual_hash)
             known.append((one, row))
@@ -344,7 +379,7 @@ class Proposals:
         """
         wanted = hash_token(token.strip())
         return self._commit(
-            lambda record: hmac.compare_digest(str(record.get("token_hash", "")), wanted), approve, how=how, scope=scope
+            lambda record: same_digits(str(record.get("token_hash", "")), wanted), approve, how=how, scope=scope
         )
 
     def approve(self, name: str, approve: Any, *, how: str) -> Committed:
@@ -383,6 +418,10 @@ class Proposals:
         now = self._now()
         if str(record.get("expires_at", "")) <= now or str(record.get("created_at", "")) > _later(now, minutes=5):
             raise Conflict("this approval has expired; a token works for 30 minutes", hint="propose again")
+        home.catch_up()
+        digest = str(record.get("token_hash", ""))
+        if home.index.is_approved(id=digest, type=SETTLED, content_hash=digest):
+            raise Conflict("this approval was answered already; a token works once", hint="propose again")
         if record.get("root") != home.root.identity:
             raise Unsafe("this approval belongs to another workspace", hint="propose again here")
         return unseal(record, home.ledger.key())
@@ -390,7 +429,7 @@ class Proposals:
     def decline(self, token: str) -> None:
         """A person said no: the token is dead."""
         wanted = hash_token(token)
-        self._settle(lambda record: hmac.compare_digest(str(record.get("token_hash", "")), wanted))
+        self._settle(lambda record: same_digits(str(record.get("token_hash", "")), wanted))
 
     def reject(self, name: str) -> Proposal:
         """As `decline`, for a person who names the proposal."""
@@ -405,6 +444,13 @@ class Proposals:
                 raise NotFound("no such proposal waits in this workspace", hint="engram review")
             proposal = self._opened(records[at], home)
             self._mark(home, records, at, proposal, waiting.DECLINED)
+            said = Line(
+                event=ledger.DECLINED,
+                at=self._now(),
+                root=home.root.path,
+                data={"proposal": proposal.token_hash},
+            )
+            home.ledger.append(said, lasting=False)
             return proposal
 
     def _mark(
@@ -537,25 +583,43 @@ class Proposals:
         made = self._promoted(candidate, place)
         target: _Target | None = None
         if verdict.target:
-            target = self._target(verdict.target, plan, candidate, place)
+            target = self._target(verdict.target, plan, place)
             if target is None:
                 return ended("deferred", f"{verdict.target} was changed meanwhile: propose again", [verdict.target]), []
             if target.path in taken:
                 reason = f"another candidate of this proposal changes {verdict.target}"
                 return ended("deferred", reason, [verdict.target]), []
+        try:
+            changed = self._changed(candidate, verdict, target, plan, place, proposal.by)
+        except EngramError as error:
+            return ended("deferred", f"{verdict.target} cannot be changed: {error.message}", [verdict.target]), []
         if verdict.action is Action.UPDATE and target is not None:
-            made.append(self._update(candidate, target, place, proposal.by))
-            return replace(ended("updated", ""), id=verdict.target, path=target.path), made
+            return replace(ended("updated", ""), id=verdict.target, path=target.path), [*made, *changed]
         if place.index.by_id(plan.id) or plan.path in taken or folder.stamp_of(place.root, plan.path) is not None:
             return ended("deferred", f"the id {plan.id} was taken meanwhile: propose again", [plan.id]), []
         memory = self._memory(candidate, plan, proposal.by)
         result, reason = "written", ""
         if target is not None:
             memory = replace(memory, supersedes=(verdict.target,))
-            made.append(self._superseded(target, plan.id))
+            made += changed
             result, reason = "superseded", f"replaces {verdict.target}"
         made.append(_new_file(plan.path, memory_file.render(memory, scope=plan.scope)))
         return replace(ended(result, reason), path=plan.path), made
+
+    def _changed(
+        self, candidate: Candidate, verdict: Verdict, target: _Target | None, plan: Plan, place: MemoryRoot, by: str
+    ) -> list[FileChange]:
+        """The change of the target's own file. Raises `Unsafe` where it would approve what nobody has looked at."""
+        if target is None:
+            return []
+        if verdict.action is not Action.UPDATE:
+            return [self._superseded(target, plan.id)]
+        if target.standing in (Standing.EDITED, Standing.UNAPPROVED):
+            raise Unsafe("it was changed by hand and is not approved (engram review)")
+        change = self._update(candidate, target, place, by)
+        if target.standing is not Standing.APPROVED:
+            refuse(change.after or "")
+        return [change]
 
     def _verdict_now(self, proposal: Proposal, candidate: Candidate, plan: Plan, place: MemoryRoot) -> Verdict:
         """The verdict anew. It is a function of the candidate and the store: where the store is as it was, so is it."""
@@ -563,19 +627,19 @@ class Proposals:
             return plan.verdict
         return decide(candidate, [one for one, _ in self._known(candidate, place)])
 
-    def _target(self, id: str, plan: Plan, candidate: Candidate, place: MemoryRoot) -> _Target | None:
+    def _target(self, id: str, plan: Plan, place: MemoryRoot) -> _Target | None:
         """The file that a plan changes, if it still says what it said when the person saw the plan."""
         for row in place.index.by_id(id):
-            if row.memory is None or row.memory.tier:
-                continue
-            if plan.verdict.action is Action.UPDATE and row.memory.type != candidate.type:
+            if row.memory is None or row.memory.tier or row.memory.type != plan.verdict.target_type:
                 continue
             try:
                 text = folder.text_of(place.root, row.path)
                 memory = memory_file.parse(text, path=row.path)
             except InvalidInput:
                 return None
-            return _Target(path=row.path, text=text, memory=memory) if memory.actual_hash == plan.target_hash else None
+            if memory.actual_hash != plan.target_hash:
+                return None
+            return _Target(path=row.path, text=text, memory=memory, standing=place.standing(row))
         return None
 
     def _memory(self, candidate: Candidate, plan: Plan, by: str) -> Memory:
@@ -593,7 +657,7 @@ class Proposals:
             depends_on=candidate.depends_on,
             evidence_refs=candidate.evidence_refs,
             derived_from=candidate.derived_from,
-            confidence=candidate.confidence,
+            confidence=candidate.confidence or "high",
             authority=default_authority(candidate.type),
             always=candidate.always,
             created=today,
@@ -625,13 +689,27 @@ class Proposals:
         for name in ("valid_from", "valid_until"):
             if getattr(candidate, name):
                 fields[name] = getattr(candidate, name)
+        if not candidate.valid_until and is_expired(memory, today=today):
+            fields["valid_until"] = None  # who says it anew means it to hold
         if candidate.role:
             fields["role"] = candidate.role
         if candidate.always:
             fields["always"] = True
+        if candidate.confidence:
+            fields["confidence"] = candidate.confidence
         if not memory.author:
             fields["author"] = by
-        after = memory_file.change(target.text, fields, content=candidate.text)
+        # A title that was read off the old text would go on saying it.
+        is_given = candidate.title != title_for(candidate.text)
+        is_derived = memory.title.rstrip(".") == title_for(memory.text).rstrip(".")
+        after = memory_file.change(
+            target.text,
+            fields,
+            content=candidate.text,
+            title=candidate.title if is_given or is_derived else None,
+            origin=candidate.origin or None,
+            variants=candidate.variants or None,
+        )
         return _changed_file(target.path, target.text, after)
 
     def _superseded(self, target: _Target, successor: str) -> FileChange:
@@ -683,21 +761,32 @@ class Proposals:
     # -- taking back -----------------------------------------------------------------------------------------------
 
     def undo(self, *, scope: str | None = None, name: str | None = None) -> Committed:
-        """Take back the last batch of a root, or the one named. Raises `Conflict` when its files were changed since,
-        `NotFound` when there is nothing to take back."""
+        """Take back the last batch of a root, or the one named; of a batch of both scopes, both halves. Raises
+        `Conflict` when its files were changed since, `NotFound` when there is nothing to take back."""
         place = self._roots.named(scope or ("workspace" if self._roots.workspace is not None else "global"))
+        others = [] if scope else [one for one in self._roots.existing() if one.root.path != place.root.path]
+        line = self._undone(place, name)
+        if line is None:
+            raise NotFound("nothing to take back", hint="`engram undo` takes back writes of this machine only")
+        outcomes = _taken_back(place, line, 1)
+        for other in others:
+            half = self._undone(other, line.data["of"])
+            outcomes += _taken_back(other, half, len(outcomes) + 1) if half is not None else []
+        return Committed(outcomes=tuple(outcomes), batch=line.batch, is_undo=True)
+
+    def _undone(self, place: MemoryRoot, name: str | None) -> Line | None:
+        """The line that takes back a batch of one root, carried out; None when there is no such batch."""
         with place.ledger.locked():
             place.refresh()
             line = _last_batch(place, name)
             if line is None:
-                raise NotFound("nothing to take back", hint="`engram undo` takes back writes of this machine only")
-            by, _ = self._author()
+                return None
             undone = Line(
                 event=ledger.UNDO,
                 at=self._now(),
                 root=place.root.path,
                 how="undo",
-                by=by,
+                by=self._author()[0],
                 batch=self._new_batch(),
                 changes=tuple(ledger.undo_of(line)),
                 data={"of": line.batch, "revoked": _revoked(place, line)},
@@ -709,17 +798,20 @@ class Proposals:
                     error.message.replace("meanwhile", "since"), hint="take the change back by hand, or with Git"
                 ) from error
             place.took(tuple(change.path for change in undone.changes))
-        outcomes = tuple(
-            Outcome(
-                number=at,
-                scope=place.root.scope,
-                result="removed" if change.after is None else "restored",
-                id=change.id,
-                path=change.path,
-            )
-            for at, change in enumerate(undone.changes, 1)
+            return undone
+
+
+def _taken_back(place: MemoryRoot, line: Line, first: int) -> list[Outcome]:
+    return [
+        Outcome(
+            number=at,
+            scope=place.root.scope,
+            result="removed" if change.after is None else "restored",
+            id=change.id,
+            path=change.path,
         )
-        return Committed(outcomes=outcomes, batch=undone.batch, is_undo=True)
+        for at, change in enumerate(line.changes, first)
+    ]
 
 
 def refuse(text: str) -> None:
@@ -755,15 +847,42 @@ def purge_notes(place: MemoryRoot, *, today: str) -> int:
     for row in place.index.notes_at_work():
         if row.memory is not None and is_expired(row.memory, today=today):
             try:
-                os.unlink(os.path.join(place.root.path, *row.path.split("/")))
+                os.unlink(inside(place.root, row.path))
                 gone.append(row.path)
-            except FileNotFoundError:
+            except (FileNotFoundError, NotFound):
                 continue
             except OSError as error:
                 raise StoreUnavailable(f"{row.path}: cannot be removed: {error.strerror}") from error
     if gone:
         place.took(gone)
     return len(gone)
+
+
+def _beside(candidate: Candidate, verdict: Verdict, earlier: Sequence[tuple[Candidate, Plan]]) -> Verdict:
+    """The verdict of a candidate, given also those before it in the proposal: they are not there yet, so one that says
+    the same is left out, and one that clashes waits for an answer."""
+    if verdict.action is Action.NOOP or not earlier:
+        return verdict
+    others = {plan.id: one for one, plan in earlier if plan.verdict.action is not Action.NOOP}
+    known = [Known(id=id, type=one.type, text=one.text) for id, one in others.items()]
+    among = decide(replace(candidate, update="", supersedes=""), known)
+    if among.action is Action.NOOP:
+        return replace(among, reason=f"candidate {others[among.target].number} says the same")
+    if among.action is Action.ADD:
+        return verdict
+    return replace(verdict, doubt=f"clashes with candidate {others[among.target].number} ({among.reason})")
+
+
+def _check_writable(candidate: Candidate, text: str, path: str) -> None:
+    """Raises `InvalidInput` for a candidate of which the file could not be read again as it was approved."""
+    try:
+        if len(text.encode()) > memory_file.MAX_FILE_BYTES:
+            raise InvalidInput(f"is longer than {memory_file.MAX_FILE_BYTES // 1024} KB with all its fields")
+        read = memory_file.parse(text, path=path)
+        if read.text != candidate.text or read.is_edited:
+            raise InvalidInput("would not be read as it was approved")
+    except InvalidInput as error:
+        raise InvalidInput(f"candidate {candidate.number}: {error.message}", hint="shorten or reword it") from error
 
 
 def _new_file(path: str, text: str) -> FileChange:

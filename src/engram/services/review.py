@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
@@ -57,6 +58,7 @@ class Changed:
     path: str
     standing: str
     diff: str
+    text_hash: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,17 +183,23 @@ class Review:
             path=row.path,
             standing=str(stands),
             diff="\n".join(lines),
+            text_hash=_digest(now),
         )
 
-    def approve_memory(self, id: str, *, how: str) -> Committed:
-        """Approve a memory as its file says it now. Raises `Unsafe` when it holds what no memory may hold."""
-        found = [(place, row) for place, row in self._named(id) if place.standing(row) is not Standing.APPROVED]
+    def approve_memory(self, id: str, *, how: str, shown: Sequence[Changed] | None = None) -> Committed:
+        """Approve a memory as its file says it now, or as it was `shown` to the person. Raises `Unsafe` when it holds
+        what no memory may hold, `Conflict` when it was changed since it was shown."""
+        named = self._named(id)
+        memories = [(place, row) for place, row in named if row.memory is not None and not row.memory.tier]
+        if not memories:
+            raise Conflict(f"`{id}` is a working note", hint=f"engram promote {id}")
+        found = [(place, row) for place, row in memories if place.standing(row) is not Standing.APPROVED]
         if not found:
             raise Conflict(f"`{id}` is approved as it is", hint="`engram review` lists what waits")
-        return self._approve_rows(found, how=how)
+        return self._approve_rows(found, how=how, shown=shown)
 
-    def approve_all(self, *, how: str) -> Committed:
-        """Approve every memory that nobody has approved as it is."""
+    def approve_all(self, *, how: str, shown: Sequence[Changed] | None = None) -> Committed:
+        """Approve every memory that nobody has approved as it is, or those that were `shown`."""
         found = []
         for place in self._roots.existing():
             place.refresh(whole=True)
@@ -201,11 +209,17 @@ class Review:
                 if row.memory is not None
                 and place.standing(row) in (Standing.EDITED, Standing.UNAPPROVED, Standing.TEAM)
             ]
+        if shown is not None:
+            paths = {(one.scope, one.path) for one in shown}
+            found = [(place, row) for place, row in found if (place.root.scope, row.path) in paths]
         if not found:
             raise Conflict("nothing waits for approval")
-        return self._approve_rows(found, how=how)
+        return self._approve_rows(found, how=how, shown=shown)
 
-    def _approve_rows(self, found: Sequence[tuple[MemoryRoot, Indexed]], *, how: str) -> Committed:
+    def _approve_rows(
+        self, found: Sequence[tuple[MemoryRoot, Indexed]], *, how: str, shown: Sequence[Changed] | None
+    ) -> Committed:
+        seen = {(one.scope, one.path): one.text_hash for one in shown} if shown is not None else None
         outcomes: list[Outcome] = []
         name = self._new_batch()
         for place in dict.fromkeys(place for place, _ in found):
@@ -213,7 +227,10 @@ class Review:
                 place.refresh(whole=True)
                 changes = []
                 for row in (row for other, row in found if other is place):
-                    changes.append(self._approved(place, row))
+                    change = self._approved(place, row)
+                    if seen is not None and seen.get((place.root.scope, row.path)) != _digest(change.before or ""):
+                        raise Conflict(f"{row.path}: was changed since it was shown", hint="engram review")
+                    changes.append(change)
                     outcomes.append(
                         Outcome(
                             number=len(outcomes) + 1,
@@ -310,6 +327,10 @@ class Review:
             place.refresh(anew=True)
             counts[place.root.scope] = len(place.index.stamps())
         return counts
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def _approved_files(place: MemoryRoot) -> dict[str, str]:

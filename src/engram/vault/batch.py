@@ -88,7 +88,7 @@ def _text(path: str) -> str | None:
 
 def _stage(root: Root, path: str, text: str) -> str:
     """Write `text` where it waits to replace `path`; the mode is that of the file it will replace."""
-    beside = os.path.join(root.path, STAGING, f"{os.path.basename(path)}.{os.urandom(4).hex()}")
+    beside = os.path.join(_staging(root), f"{os.path.basename(path)}.{os.urandom(4).hex()}")
     try:
         os.makedirs(os.path.dirname(beside), exist_ok=True)
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -121,12 +121,22 @@ def _remove_gone(root: Root, changes: Sequence[FileChange]) -> bool:
     return removed
 
 
+def _staging(root: Root) -> str:
+    """The folder where texts wait. Raises `StoreUnavailable` where a link stands in its place: what lies behind it is
+    not ours to sweep."""
+    folder = os.path.join(root.path, STAGING)
+    if os.path.islink(folder) or (os.path.exists(folder) and not os.path.isdir(folder)):
+        raise StoreUnavailable(f"{folder}: is no folder of ours; nothing was saved", hint="remove it")
+    return folder
+
+
 def _sweep(root: Root) -> None:
     """Remove what a process that died has staged."""
-    folder = os.path.join(root.path, STAGING)
+    folder = _staging(root)
     with suppress(FileNotFoundError):
-        for left in os.listdir(folder):
-            os.unlink(os.path.join(folder, left))
+        for left in os.scandir(folder):
+            if not left.is_dir(follow_symlinks=False):
+                os.unlink(left.path)
 
 
 def _sync(root: Root, changes: Sequence[FileChange]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -54,6 +55,9 @@ def walk(root: Root) -> Found:
     while waiting:
         relative, depth = waiting.pop()
         place = os.path.join(root.path, *relative.split("/"))
+        if depth == 1 and os.path.islink(place):
+            strays.append(relative)
+            continue
         try:
             folders[relative] = os.stat(place).st_mtime_ns
             listing = list(os.scandir(place))
@@ -68,14 +72,17 @@ def walk(root: Root) -> Found:
                 continue
             path = f"{relative}/{name}"
             try:
-                if entry.is_symlink() and not _leads_inside(root, entry.path):
-                    strays.append(path)
+                # A link to a folder would show its files twice; one out of the root is somebody else's.
+                is_link = entry.is_symlink()
+                leads_astray = is_link and (entry.is_dir() or not _leads_inside(root, entry.path))
+                if leads_astray or not _is_text(name):
+                    strays.append(path.encode("utf-8", "replace").decode())
                 elif entry.is_dir():
                     if depth < MAX_DEPTH:
                         waiting.append((path, depth + 1))
                     else:
                         strays.append(path)
-                elif name.endswith(".md") and len(found) < MAX_FILES:
+                elif name.endswith(".md") and entry.is_file() and len(found) < MAX_FILES:
                     state = entry.stat()
                     found[path] = (state.st_size, state.st_mtime_ns)
                 else:
@@ -83,6 +90,15 @@ def walk(root: Root) -> Found:
             except OSError:
                 continue  # it went away while we looked
     return Found(files=found, folders=folders, strays=tuple(sorted(strays)))
+
+
+def _is_text(name: str) -> bool:
+    """Whether a file's name can be written down: not every name on a disk is Unicode."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _leads_inside(root: Root, path: str) -> bool:
@@ -129,8 +145,10 @@ def read(root: Root, path: str, stamp: Stamp) -> Reading:
 def text_of(root: Root, path: str) -> str:
     """The text of a file. Raises `InvalidInput` for one that is no text, too long, or gone."""
     try:
-        with open(os.path.join(root.path, *path.split("/")), "rb") as file:
-            raw = file.read(memory_file.MAX_FILE_BYTES + 1)
+        # Not waiting for the other end, should it have become a pipe meanwhile.
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        with open(os.open(os.path.join(root.path, *path.split("/")), flags), "rb") as file:
+            raw = file.read(memory_file.MAX_FILE_BYTES + 1) or b""
     except OSError as error:
         raise InvalidInput(f"cannot be read: {error.strerror}") from error
     if len(raw) > memory_file.MAX_FILE_BYTES:
@@ -175,6 +193,6 @@ def ignoring(root: Root) -> Callable[[str], bool]:
         try:
             with open(place, encoding="utf-8-sig", errors="replace") as file:
                 specs.append(GitIgnoreSpec.from_lines(file.read(1024 * 1024).splitlines()))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, re.error) as error:
             raise InvalidInput(f"{place}: cannot be read as ignore rules", hint="mend or remove it") from error
     return lambda path: any(spec.match_file(path) or spec.match_file(f"{base}/{path}") for spec in specs)

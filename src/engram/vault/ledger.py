@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engram import files
+from engram.core.proposal import same_digits
 from engram.errors import StoreUnavailable
 from engram.vault.roots import Root
 
@@ -23,7 +24,7 @@ FOLDER = "ledger"
 KEY_FILE = "user.key"
 MAX_LINE = 64 * 1024 * 1024
 
-COMMIT, APPLIED, UNDO = "commit", "applied", "undo"
+COMMIT, APPLIED, UNDO, DECLINED = "commit", "applied", "undo", "declined"
 # Ways of approval that a person takes; `force` is the recorded exception.
 BY_A_PERSON = ("dialog", "token", "terminal")
 CREATED, TRUSTED, DISTRUSTED = "created", "trusted", "distrusted"
@@ -57,6 +58,7 @@ class Line:
     data: Mapping[str, Any] = field(default_factory=dict)
     is_sealed: bool = True
     end: int = 0
+    mac: str = ""
 
 
 class Ledger:
@@ -84,8 +86,9 @@ class Ledger:
         except OSError:
             return 0
 
-    def lines(self, after: int = 0) -> Iterator[Line]:
-        """Whole lines from byte `after` on; a line that was cut by a crash is as if it were not there."""
+    def lines(self, after: int = 0, *, mac: str = "") -> Iterator[Line]:
+        """Whole lines from byte `after` on, where the line before ends with the seal `mac`; a line that was cut by a
+        crash is as if it were not there. Each line names the seal of the one before, so none can be repeated."""
         try:
             file = open(self._path, "rb")  # noqa: SIM115  # closed below, whoever stops early
         except OSError:
@@ -95,21 +98,22 @@ class Ledger:
             at = after
             while (raw := file.readline(MAX_LINE)).endswith(b"\n"):
                 at += len(raw)
-                line = self._read(raw, at)
-                if line is not None:
-                    yield line
+                line = self._read(raw, at, mac)
+                mac = line.mac
+                yield line
 
     def append(self, line: Line, *, lasting: bool = True) -> None:
         """Add a line; on disk when this returns. Raises `StoreUnavailable`, and then nothing was added."""
-        body = _plain(line)
-        body["mac"] = self._mac(body)
-        raw = (json.dumps(body, ensure_ascii=False, separators=(",", ":")) + "\n").encode("utf-8", "replace")
         try:
             handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise self._unwritable(error) from error
         try:
             end = _whole_end(handle)
+            body = _plain(line)
+            body["prev"] = _last_mac(handle, end)
+            body["mac"] = self._mac(body)
+            raw = (json.dumps(body, ensure_ascii=False, separators=(",", ":")) + "\n").encode("utf-8", "replace")
             try:
                 os.ftruncate(handle, end)
                 os.lseek(handle, end, os.SEEK_SET)
@@ -142,15 +146,17 @@ class Ledger:
             hint="check permissions and free space",
         )
 
-    def _read(self, raw: bytes, end: int) -> Line | None:
+    def _read(self, raw: bytes, end: int, before: str) -> Line:
+        mac = ""
         try:
             body = json.loads(raw)
-            mac = body.pop("mac")
+            mac = str(body.pop("mac"))
             changes = tuple(FileChange(**row) for row in body.pop("changes", ()))
-            is_sealed = hmac.compare_digest(str(mac), self._mac({**body, "changes": [_change(c) for c in changes]}))
-            return Line(changes=changes, is_sealed=is_sealed, end=end, **body)
+            is_ours = same_digits(mac, self._mac({**body, "changes": [_change(c) for c in changes]}))
+            is_next = body.pop("prev") == before
+            return Line(changes=changes, is_sealed=is_ours and is_next, end=end, mac=mac, **body)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            return Line(event="unreadable", at="", root="", is_sealed=False, end=end)
+            return Line(event="unreadable", at="", root="", is_sealed=False, end=end, mac=mac)
 
     def _mac(self, body: Mapping[str, Any]) -> str:
         said = json.dumps(
@@ -231,6 +237,22 @@ def _whole_end(handle: int) -> int:
             return start + newline + 1
         at = start
     return 0
+
+
+def _last_mac(handle: int, end: int) -> str:
+    """The seal of the last whole line, as it stands there; "" for the first one."""
+    start = end
+    block = b""
+    while start > 0 and block[:-1].rfind(b"\n") < 0:
+        size = min(start, 65536)
+        start -= size
+        os.lseek(handle, start, os.SEEK_SET)
+        block = os.read(handle, size) + block
+    line = block[:-1].rpartition(b"\n")[2]
+    try:
+        return str(json.loads(line)["mac"]) if line else ""
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return ""
 
 
 def undo_of(line: Line) -> Sequence[FileChange]:

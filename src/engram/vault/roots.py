@@ -63,7 +63,7 @@ def workspace_root(folder: str, *, home: str) -> Root | None:
     at = folder
     while True:
         place = os.path.join(at, ROOT)
-        if os.path.isdir(place):
+        if os.path.isdir(place) and _is_inside(place, at):
             return root_at(place, scope="workspace")
         above = os.path.dirname(at)
         if at in (home, above):
@@ -71,7 +71,12 @@ def workspace_root(folder: str, *, home: str) -> Root | None:
         at = above
     main = _main_checkout(folder)
     place = os.path.join(main, ROOT) if main else ""
-    return root_at(place, scope="workspace") if main and os.path.isdir(place) else None
+    return root_at(place, scope="workspace") if main and os.path.isdir(place) and _is_inside(place, main) else None
+
+
+def _is_inside(place: str, folder: str) -> bool:
+    """A root that is a link to another project's would bring that project's memories and trust."""
+    return os.path.realpath(place).startswith(os.path.realpath(folder).rstrip(os.sep) + os.sep)
 
 
 def new_workspace_root(folder: str) -> Root:

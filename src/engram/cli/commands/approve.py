@@ -44,18 +44,20 @@ def run(args: Namespace, app: App) -> Result:
         return approving.committed(app.proposals.approve(waiting[0].proposal.name, args.only, how="terminal"))
     if args.only is not None:
         raise InvalidInput("--only: goes with a proposal", hint="engram review")
-    for row in app.review.look_at(args.name):
+    shown = app.review.look_at(args.name)
+    for row in shown:
         sys.stderr.write(f"{row.id} · {row.type} · {row.scope}: {row.standing}\n{defang(row.diff)}\n\n")
     if not asking.confirmed("Approve it as it stands?"):
         return _nothing()
-    return approving.committed(app.review.approve_memory(args.name, how="terminal"))
+    return approving.committed(app.review.approve_memory(args.name, how="terminal", shown=shown))
 
 
 def _everything(app: App) -> Result:
-    sys.stderr.write(memory_views.inbox(app.review.inbox())[0] + "\n\n")
+    waiting = app.review.inbox()
+    sys.stderr.write(memory_views.inbox(waiting)[0] + "\n\n")
     if not asking.confirmed("Approve every memory that waits, as it stands?"):
         return _nothing()
-    return approving.committed(app.review.approve_all(how="terminal"))
+    return approving.committed(app.review.approve_all(how="terminal", shown=waiting.changed))
 
 
 def _nothing() -> Result:

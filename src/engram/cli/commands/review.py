@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("id", nargs="?", help="show how this memory differs from what was approved")
+    parser.add_argument("id", nargs="?", help="show a proposal whole, or how a memory differs from what was approved")
     parser.add_argument("--reject", metavar="PROPOSAL", help="say no to a proposal")
 
 
@@ -29,6 +29,10 @@ def run(args: Namespace, app: App) -> Result:
         return Result(
             data={"proposal": proposal.name, "status": "declined"}, text=f"Proposal {proposal.name} is rejected."
         )
+    waiting = [one for one in app.proposals.waiting() if args.id and one.proposal.name.startswith(args.id.lower())]
+    if waiting:
+        text, data_, diagnostics = memory_views.proposed(waiting[0], asks=False)
+        return Result(data=data_, text=text, diagnostics=diagnostics)
     if args.id:
         rows = app.review.look_at(args.id)
         lines = []

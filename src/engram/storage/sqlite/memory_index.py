@@ -228,6 +228,13 @@ class SqliteMemoryIndex:
         with self._open() as connection, immediate(connection):
             connection.execute("DELETE FROM approval")
 
+    def is_approved(self, *, id: str, type: str, content_hash: str) -> bool:
+        with self._open() as connection:
+            row = connection.execute(
+                "SELECT 1 FROM approval WHERE id = ? AND type = ? AND content_hash = ?", (id, type, content_hash)
+            ).get
+            return row is not None
+
     def count_fetches(self, keys: Sequence[tuple[str, str]], *, at: str) -> None:
         with self._open() as connection, immediate(connection):
             connection.executemany(
