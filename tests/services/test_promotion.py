@@ -206,7 +206,6 @@ def test_an_import_may_go_to_the_global_root(app: App, theirs: Path) -> None:
     assert files(root_of(app)) == {}
 
 
-@pytest.mark.xfail(strict=True, reason="ids are compared with what is here, not among what comes")
 def test_two_files_of_one_id_are_not_both_taken_in(app: App, theirs: Path) -> None:
     (theirs / "rules" / "other.md").write_text(
         (theirs / "rules" / "whales.md").read_text(encoding="utf-8"), encoding="utf-8"

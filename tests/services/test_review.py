@@ -146,7 +146,6 @@ def test_approving_a_file_as_it_is_changes_no_byte_of_it(app: App) -> None:
     assert path.read_bytes() == before
 
 
-@pytest.mark.xfail(strict=True, reason="approving a note says `approved` and changes nothing but the ledger")
 def test_a_note_is_promoted_and_never_approved(app: App) -> None:
     done = app.proposals.commit(app.proposals.propose_note("The flaky test depends on the clock.").token, "all")
 

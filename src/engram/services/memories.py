@@ -435,20 +435,20 @@ class Memories:
         return Seen(place=place, row=row, memory=row.memory, standing=stands, hidden=hidden, card_only=card_only)
 
     def _is_first(self, seen: Seen, scene: _Scene) -> bool:
-        """The workspace's memory stands before a global one of the same id and type, and one file before another."""
+        """The workspace's memory stands before a global one of the same id and type, whatever has become of it; within
+        a root the first file that is in use."""
         for place in scene.places:
-            for row in place.index.by_id(seen.memory.id):
-                other = self._seen(place, row, scene)
-                if (
-                    other is not None
-                    and not other.hidden
-                    and (other.memory.type, other.memory.tier)
-                    == (
-                        seen.memory.type,
-                        seen.memory.tier,
-                    )
-                ):
-                    return place is seen.place and row.row == seen.row.row
+            rows = [
+                row
+                for row in place.index.by_id(seen.memory.id)
+                if row.memory is not None and (row.memory.type, row.memory.tier) == (seen.memory.type, seen.memory.tier)
+            ]
+            if place is not seen.place:
+                if rows:
+                    return False
+                continue
+            used = [row for row in rows if (one := self._seen(place, row, scene)) is not None and not one.hidden]
+            return not used or used[0].row == seen.row.row
         return True
 
     def _add_needed(self, chosen: _Selection, scene: _Scene, taken: set[str]) -> None:
@@ -570,9 +570,9 @@ def _suits(memory: Memory, intent: Intent) -> bool:
 def _why_unsafe(memory: Memory) -> str:
     whole = f"{memory.title}\n{memory.text}\n{memory.extra}"
     if suspects := find_instructions(whole):
-        return f"holds text that forges instructions ({suspects[0].kind})"
+        return f"holds text that forges instructions: {suspects[0].kind}"
     if findings := find_secrets(whole):
-        return f"holds a secret ({findings[0].kind})"
+        return f"holds a secret: {findings[0].kind}"
     return ""
 
 
@@ -639,10 +639,10 @@ def _kept_inside(text: str) -> str:
 def _card(seen: Seen, reason: str, *, name: str = "") -> str:
     memory = seen.memory
     title, said = _spoken(seen)
-    if not said.casefold().startswith(title.casefold().rstrip("…")[:40]):
+    if title and not said.casefold().startswith(title.casefold().rstrip("…")[:40]):
         said = preview(f"{title}: {said}", 120)[0]
     if not title:
-        return f"- {name or memory.id} · {memory.type} · {seen.scope} · text withheld ({_why_unsafe(memory)})"
+        said = f"text withheld: {_why_unsafe(memory)}"
     label = reason or ("" if seen.standing is Standing.APPROVED else _LABELS[seen.standing])
     end = f" ({label})" if label else ""
     return f"- {name or memory.id} · {memory.type} · {seen.scope} · {said}{end}"
@@ -664,7 +664,7 @@ def _entry(seen: Seen, score: float) -> Entry:
         scope=seen.scope,
         score=round(score, 4),
         title=title or seen.memory.id,
-        summary=said or f"text withheld ({_why_unsafe(seen.memory)})",
+        summary=said or f"text withheld: {_why_unsafe(seen.memory)}",
         standing=str(seen.standing),
         note=seen.hidden or seen.card_only,
     )

@@ -166,6 +166,8 @@ def _preview(shown: Preview, value: Proposed) -> list[str]:
     lines += _fields(candidate)
     if verdict.action is Action.ADD:
         return [*lines, *_quoted(shown.after)]
+    if shown.rest:
+        lines += ["   Approved with it, the rest of the file:", *_quoted(shown.rest)]
     diff = unified_diff(shown.before.split("\n"), shown.after.split("\n"), "now", "then", lineterm="", n=1)
     return [*lines, *_quoted("\n".join(line for line in diff if not line.startswith(("---", "+++"))))]
 

@@ -60,11 +60,13 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """A plan with what it shows: the text before (for an UPDATE or SUPERSEDE) and after."""
+    """A plan with what it shows: the text before (for an UPDATE or SUPERSEDE) and after, and the `rest` of a file that
+    nobody has approved as it is, which an UPDATE approves as well."""
 
     plan: Plan
     before: str
     after: str
+    rest: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -362,11 +364,18 @@ class Proposals:
         by_number = {candidate.number: candidate for candidate in proposal.candidates}
         for plan in proposal.plans:
             place = self._roots.named(plan.scope)
-            before = ""
-            if plan.verdict.target:
-                rows = [row for row in place.index.by_id(plan.verdict.target) if row.memory is not None]
-                before = rows[0].memory.text if rows and rows[0].memory is not None else ""
-            shown.append(Preview(plan=plan, before=before, after=by_number[plan.number].text))
+            before = rest = ""
+            for row in place.index.by_id(plan.verdict.target) if plan.verdict.target else ():
+                memory = row.memory
+                if memory is None or memory.type != plan.verdict.target_type:
+                    continue
+                before = memory.text
+                if plan.verdict.action is Action.UPDATE and place.standing(row) is not Standing.APPROVED:
+                    rest = "\n\n".join(
+                        part for part in (memory.origin, *memory.variants.values(), memory.extra) if part
+                    )
+                break
+            shown.append(Preview(plan=plan, before=before, after=by_number[plan.number].text, rest=rest))
         return tuple(shown)
 
     # -- approving -------------------------------------------------------------------------------------------------
@@ -614,8 +623,6 @@ class Proposals:
             return []
         if verdict.action is not Action.UPDATE:
             return [self._superseded(target, plan.id)]
-        if target.standing in (Standing.EDITED, Standing.UNAPPROVED):
-            raise Unsafe("it was changed by hand and is not approved (engram review)")
         change = self._update(candidate, target, place, by)
         if target.standing is not Standing.APPROVED:
             refuse(change.after or "")
