@@ -91,7 +91,7 @@ def _elicited(call: Call, proposed: Proposed, *, is_flat: bool) -> dict[str, Any
 def _settled(
     app: App, call: Call, dialogs: Dialogs, proposed: Proposed, answer: dict[str, Any], *, is_flat: bool
 ) -> View:
-    action = answer.get("action")
+    action = answer.get("action", "cancel")
     dialogs.settle(proposed)
     if action == "cancel":
         return memory_views.proposed(proposed, prefix=f"{NOTHING}: the dialog gave no answer.")

@@ -161,7 +161,7 @@ class Call:
         if self.peer.version != "2025-11-25":
             del params["mode"]
         answer = self.ask("elicitation/create", params)
-        return {"action": "cancel"} if answer is None else answer
+        return answer if answer is not None and "action" in answer else {"action": "cancel"}
 
     def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
         """A request of ours to a legacy client, while other traffic goes on. None: no answer, or an error."""

@@ -67,6 +67,7 @@ class HealthService:
         for setting in self._roots.settings().values():
             if setting.problem:
                 attention.append(setting.problem)
+        attention += self._roots.problems
         if not found:
             attention.append("no memories here yet: engram init")
         return Health(
@@ -93,6 +94,7 @@ class HealthService:
             if count := standings.get(str(stands)):
                 said = "changed and not approved" if stands is Standing.EDITED else "not approved"
                 attention.append(f"{scope}: {count} {said}: engram review")
+        attention += place.diagnostics
         if not place.trust.is_trusted:
             attention.append(f"{scope}: not trusted, cards only: engram trust")
         return RootHealth(

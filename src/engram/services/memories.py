@@ -725,8 +725,14 @@ def _load_order(seen: Sequence[Seen], needs: Mapping[str, tuple[str, ...]]) -> l
 
 
 def _trust_notes(roots: MemoryRoots) -> list[str]:
+    """What a person should know about the roots themselves."""
     place = roots.workspace
-    if place is None or place.trust.is_trusted:
+    notes = [*roots.problems, *(place.diagnostics if place is not None else ())]
+    return notes + _untrusted(place) if place is not None else notes
+
+
+def _untrusted(place: MemoryRoot) -> list[str]:
+    if place.trust.is_trusted:
         return []
     counts = place.index.counts()
     if not counts["memories"]:

@@ -12,7 +12,7 @@ from typing import Any
 from engram import gitio
 from engram.core.memory_ports import REVOKED, Approval, Indexed, MemoryIndex, ReadFile
 from engram.core.standing import ACCEPTED, Circumstances, Standing, standing
-from engram.errors import NotFound, StoreUnavailable
+from engram.errors import InvalidInput, NotFound, StoreUnavailable
 from engram.vault import batch, config, folder, ledger
 from engram.vault.config import Setting
 from engram.vault.ledger import Ledger, Line
@@ -82,7 +82,7 @@ class MemoryRoot:
         changed = [path for path, stamp in found.files.items() if known.get(path) != stamp]
         removed = [path for path in known if path not in found.files]
         if changed or removed or ignore_stamp != self.index.note("ignore"):
-            is_ignored = folder.ignoring(self.root)
+            is_ignored = self._ignoring()
             notes = {"ignore": ignore_stamp, "state": self._new_state()}
             self.index.refresh(changed=self._read(changed, found, is_ignored), removed=removed, notes=notes)
             self._git_stamp = ""
@@ -93,6 +93,14 @@ class MemoryRoot:
 
     strays: tuple[str, ...] = ()
     _folders: dict[str, int] = {}  # noqa: RUF012  # replaced, never changed
+
+    def _ignoring(self) -> Callable[[str], bool]:
+        """The ignore rules; while they cannot be read, everything is hidden, as they may hide anything."""
+        try:
+            return folder.ignoring(self.root)
+        except InvalidInput as error:
+            self.diagnostics = [f"{error.sentence()}; until then every memory is hidden"]
+            return lambda path: True
 
     def _same_folders(self) -> bool:
         return bool(self._folders) and folder.folder_stamps(self.root, tuple(self._folders)) == self._folders
@@ -135,7 +143,7 @@ class MemoryRoot:
 
     def took(self, paths: Sequence[str]) -> None:
         """Files that this process has just written: read them, and know their folders as they are now."""
-        is_ignored = folder.ignoring(self.root)
+        is_ignored = self._ignoring()
         found = {path: stamp for path in paths if (stamp := folder.stamp_of(self.root, path)) is not None}
         seen = folder.Found(files={path: s for path, s in found.items() if _is_memory_path(path)}, folders={})
         changed = self._read(tuple(seen.files), seen, is_ignored)
@@ -303,6 +311,7 @@ class MemoryRoots:
         self.profile = profile
         self._open_index = open_index
         self._opened: dict[str, MemoryRoot] = {}
+        self.problems: list[str] = []
 
     @property
     def workspace(self) -> MemoryRoot | None:
@@ -316,7 +325,7 @@ class MemoryRoots:
         if place is not None:
             place.catch_up()
             if place.trust.is_trusted:
-                default = str(config.effective([place.root.path])["default_profile"].value)
+                default = str(config.effective([place.root.path], problems=[])["default_profile"].value)
         return global_root(
             data_folder=self.data_folder, environ=self.environ, chosen=self.profile, workspace_default=default
         )
@@ -365,7 +374,8 @@ class MemoryRoots:
             place.catch_up()
             if place.trust.is_trusted:
                 layers.append(place.root.path)
-        return config.effective(layers)
+        self.problems = []
+        return config.effective(layers, problems=self.problems)
 
     def setting(self, name: str) -> Any:
         return self.settings()[name].value

@@ -114,15 +114,22 @@ def read_value(name: str, value: Any) -> Any:
         raise InvalidInput(f"{name}: {error.message.removeprefix('roles: ')}", hint=error.hint) from error
 
 
-def effective(folders: Sequence[str]) -> dict[str, Setting]:
+def effective(folders: Sequence[str], *, problems: list[str] | None = None) -> dict[str, Setting]:
     """Every setting; the file of a later folder wins. A wrong value in a file counts as not given and is named.
 
-    Raises `SettingsError` for a file that is no JSON object.
+    A file that is no JSON object is noted in `problems` and passed over; without that list it raises `SettingsError`.
     """
     found = {name: Setting(value=key.default, origin=DEFAULT) for name, key in KEYS.items()}
     for folder in folders:
         path = os.path.join(folder, FILE)
-        for name, value in _flat(read_file(path)).items():
+        try:
+            values = read_file(path)
+        except SettingsError as error:
+            if problems is None:
+                raise
+            problems.append(error.sentence())
+            continue
+        for name, value in _flat(values).items():
             if name not in KEYS:
                 continue
             try:
