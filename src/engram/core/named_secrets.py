@@ -31,15 +31,50 @@ _PAIR = re.compile(
 _NEXT_FIELD = re.compile(r"&(?=[A-Za-z0-9_.-]{1,40}=)|;(?=\s*[A-Za-z0-9_. ]{1,40}=|$)|,(?=[A-Za-z0-9_.\"-]{1,40}[=:])")
 
 
+_WORD_BEFORE = re.compile(r"([A-Za-z]{2,20})[ -]$")
+
+
+def _whole_name(text: str, match: re.Match[str]) -> str:
+    """The name; a bare `key` with the word before it, as people write labels: `**API key**: …`."""
+    name = match.group("name")
+    if name.lower() != "key":
+        return name
+    before = _WORD_BEFORE.search(text, max(0, match.start() - 24), match.start())
+    return f"{before.group(1).lower()}_{name}" if before else name
+
+
+# `password` in other languages, and how a value is put behind it.
+_FOREIGN = re.compile(
+    r"(?:パスワード|密码|密碼|口令|비밀번호|пароль|парола|contraseña|clave secreta|passwort|kennwort|mot de passe|senha"
+    r"|hasło|parola|wachtwoord|mật khẩu|كلمة المرور)\*{0,2}"
+    r"[ \t]{0,4}(?:(?:es|ist|lautet|est|é|è|is|to|là|は|是|는|은)[ \t]{0,4})?"
+    r"(?:[:：=][ \t]{0,4}|(?<=[ は是])(?=\S))\*{0,2}[ \t]{0,4}",
+    re.IGNORECASE,
+)
+_FOREIGN_WORDS = tuple(
+    "パスワード 密码 密碼 口令 비밀번호 парол contraseña clave passwort kennwort mot senha hasło parola wachtwoord mật كلمة".split()
+)
+
+
+def _foreign_spans(text: str, lowered: str) -> Iterator[Span]:
+    if not any(word in lowered for word in _FOREIGN_WORDS):
+        return
+    for match in _FOREIGN.finditer(text):
+        span = _value_span(text, match.end(), "password", in_code=False)
+        if span is not None:
+            yield span[0], span[1], "password"
+
+
 def named_spans(text: str) -> Iterator[Span]:
     lowered = text.lower()
+    yield from _foreign_spans(text, lowered)
     if not any(word in lowered for word in _KEYWORDS):
         return
     done = 0
     for match in _NAME.finditer(text):
         if match.start() < done:  # inside a value that was found
             continue
-        kind = _kind_of_name(match.group("name"))
+        kind = _kind_of_name(_whole_name(text, match))
         sign = match.group("sign")
         if not kind or (sign == "," and not match.group("quote")):
             continue
