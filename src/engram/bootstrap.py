@@ -161,7 +161,7 @@ class App:
     def doctor(self) -> Doctor:
         from engram.services.doctor import Doctor
 
-        return Doctor(self.store, self.settings, now=self.now)
+        return Doctor(self.store, self.settings, now=self.now, memories=lambda: self.review.findings())
 
     # -- memories --------------------------------------------------------------------------------------------------
 

@@ -175,6 +175,14 @@ def uncommitted(folder: str) -> frozenset[str] | None:
     return frozenset(found)
 
 
+def tracked(folder: str, paths: Sequence[str]) -> list[str]:
+    """Which files at or below `paths` (relative to `folder`) Git tracks; none outside of a repository."""
+    try:
+        return [path for path in _run(folder, "ls-files", "-z", "--", *paths).split("\0") if path]
+    except (OSError, subprocess.SubprocessError):
+        return []
+
+
 def in_history(folder: str, paths: Sequence[str]) -> frozenset[str]:
     """Which of the files (relative to `folder`) some commit of some branch holds."""
     found = set()

@@ -52,7 +52,8 @@ _FOREIGN = re.compile(
     re.IGNORECASE,
 )
 _FOREIGN_WORDS = tuple(
-    "パスワード 密码 密碼 口令 비밀번호 парол contraseña clave passwort kennwort mot senha hasło parola wachtwoord mật كلمة".split()
+    "パスワード 密码 密碼 口令 비밀번호 парол contraseña clave passwort kennwort mot senha hasło parola wachtwoord mật "
+    "كلمة".split()
 )
 
 

@@ -30,7 +30,17 @@ class Report:
 
 
 class Doctor:
-    def __init__(self, store: Store, settings: Settings, *, now: Callable[[], str]) -> None:
+    """`memories` gives the findings on memories."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        *,
+        now: Callable[[], str],
+        memories: Callable[[], list[Finding]] = list,
+    ) -> None:
+        self._memories = memories
         self._store = store
         self._settings = settings
         self._now = now
@@ -40,7 +50,7 @@ class Doctor:
         findings = self._store.check(deep=deep)
         if any(finding.id == "store.pages" and finding.level == "error" for finding in findings):
             return Report(findings=findings)  # what is damaged cannot be read through
-        return Report(findings=[*findings, self._secrets(deep=deep), self._projects()])
+        return Report(findings=[*findings, self._secrets(deep=deep), self._projects(), *self._memories()])
 
     def repair(self) -> Report:
         """Keep a copy, then rebuild what is derived. Never deletes a row."""

@@ -10,11 +10,12 @@ from typing import Any
 
 from engram import gitio
 from engram.core.memory_ports import Indexed
+from engram.core.ports import Finding
 from engram.core.standing import Standing
 from engram.errors import Conflict, InvalidInput, NotFound
 from engram.services.memory_roots import MemoryRoot, MemoryRoots, author
 from engram.services.proposals import Committed, Outcome, Proposals, Proposed, refuse
-from engram.vault import batch, folder, ledger, memory_file
+from engram.vault import batch, folder, ledger, memory_file, pending
 from engram.vault.ledger import FileChange, Line
 
 SCOPES = ("workspace", "global", "all")
@@ -128,6 +129,40 @@ class Review:
                     Checked(scope=scope, path=path, state=MISSING, id=id, detail="approved here, and the file is gone")
                 )
         return rows
+
+    def findings(self) -> list[Finding]:
+        """What `engram doctor` says of memories: files, ledger, notes, and what must not be in Git."""
+        verified = self.verify()
+        if not self._roots.existing():
+            return [Finding(id="memories.files", level="ok", message="no memories here")]
+        wrong = verified.wrong
+        shown = "; ".join(f"{row.path} is {row.state}" for row in wrong[:5])
+        found = [
+            Finding(
+                id="memories.files",
+                level="warning" if wrong else "ok",
+                message=f"{len(wrong)} memory files to look at: {shown}"
+                if wrong
+                else f"{len(verified.rows)} memory files, all as they were approved or committed",
+                remedy="engram review" if wrong else "",
+            )
+        ]
+        found += [
+            Finding(id="memories.ledger", level="error", message=note, remedy="engram review")
+            for note in verified.notes
+        ]
+        for place in self._roots.existing():
+            tracked = gitio.tracked(place.root.path, [pending.FILE, folder.WORKING])
+            if tracked:
+                found.append(
+                    Finding(
+                        id="memories.git",
+                        level="warning",
+                        message=f"{place.root.scope}: Git tracks what is yours alone: {', '.join(tracked[:5])}",
+                        remedy=f"git -C {place.root.path} rm --cached -r {pending.FILE} {folder.WORKING}",
+                    )
+                )
+        return found
 
     def inbox(self) -> Inbox:
         """What waits: proposals, memories that nobody approved as they are, files that cannot be read, and the

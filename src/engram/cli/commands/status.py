@@ -33,7 +33,14 @@ def run(args: Namespace, app: App) -> Result:
         f"{', '.join(totals)} in {value.place}",
         f"This folder is project {here.name} (from {here.source}): {here_too}",
     ]
-    if not value.observations:
+    health = app.health.look()
+    memories = sum(root.counts["memories"] for root in health.roots)
+    if health.roots:
+        kept = "1 memory" if memories == 1 else f"{memories:,} memories"
+        lines.append(f"{kept}; {health.waiting} proposed" + "".join(f"\n- {line}" for line in health.attention))
+    if health.waiting:
+        step = "engram review shows what waits for you"
+    elif not value.observations:
         step = "engram demo shows how it works; engram import --git . fills the store from this repository's history"
     else:
         step = "engram search WORDS finds; engram context shows what went on lately"
@@ -45,5 +52,7 @@ def run(args: Namespace, app: App) -> Result:
         "place": value.place,
         "project": here.name,
         "project_source": here.source,
+        "memories": memories,
+        "waiting": health.waiting,
     }
     return Result(data=data, text="\n".join(lines))
