@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from engram.core.instructions import find_instructions
 from engram.core.intent import Intent, read_intent
-from engram.core.memory import Memory, is_readable_id, summary
+from engram.core.memory import Memory, is_readable_id, summary, title_for
 from engram.core.memory_ports import FoundMemories, Indexed
 from engram.core.pack import DISCLOSURES, MAX_BUDGET, MIN_BUDGET, Choice, Disclosure, Pack, build
 from engram.core.query import Query, parse
@@ -619,6 +619,8 @@ def _body(seen: Seen, settings: Mapping[str, Setting], *, full: bool) -> str:
         text = defang(text)
     attributes = [f'id="{memory.id}"', f'type="{memory.type}"', f'scope="{seen.scope}"']
     attributes.append(f'state="{_LABELS[seen.standing]}"')
+    if memory.title.rstrip(".") != title_for(memory.text).rstrip("."):
+        attributes.append(f'title="{_attribute(memory.title)}"')
     if full:
         attributes += [f'authority="{memory.authority}"', f'confidence="{memory.confidence}"']
         attributes += [f'updated="{_attribute(memory.updated)}"'] if memory.updated else []
