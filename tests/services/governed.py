@@ -9,7 +9,7 @@ from typing import Any
 from engram.bootstrap import App
 from engram.core.memory import FOLDERS, Memory
 from engram.services.memories import Loaded
-from engram.services.proposals import Committed, Proposed
+from engram.services.proposed import Committed, Proposed
 from engram.vault import memory_file
 
 TODAY = "2026-03-02"

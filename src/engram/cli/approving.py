@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engram.cli import asking
 from engram.cli.output import Result
 from engram.services import memory_views
-from engram.services.proposals import Committed, Proposed
+from engram.services.proposed import Committed, Proposed
 
 if TYPE_CHECKING:
     from engram.bootstrap import App

@@ -13,7 +13,7 @@ from engram.mcp_server.calls_in_flight import Call, InputRequired, Stopped
 from engram.mcp_server.wire import INVALID_PARAMS, Failure
 from engram.services import memory_views
 from engram.services.memory_views import View
-from engram.services.proposals import NOTE, Proposed
+from engram.services.proposed import NOTE, Proposed
 
 KEY = "approval"
 MAX_OPEN = 64

@@ -335,6 +335,12 @@ class MemoryRoots:
         """The global root; its folder need not exist."""
         return self._open(self._global)
 
+    @property
+    def pending_root(self) -> MemoryRoot:
+        """Where proposals wait: the workspace's root if there is one, else the global one."""
+        found = self.workspace
+        return found if found is not None else self.global_
+
     def named(self, scope: str) -> MemoryRoot:
         """The root of `scope`. Raises `NotFound` for a workspace without one."""
         if scope == "global":

@@ -15,7 +15,7 @@ from engram.core.verdict import Action
 from engram.services.health import Health
 from engram.services.memories import Entry, FoundEntries, Loaded, Routed
 from engram.services.promotion import Gathered, ImportedRoot
-from engram.services.proposals import Committed, Outcome, Preview, Proposed
+from engram.services.proposed import Committed, Outcome, Preview, Proposed
 from engram.services.review import Inbox, Verified
 
 View = tuple[str, dict[str, Any], list[dict[str, Any]]]

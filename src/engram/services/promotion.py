@@ -14,7 +14,9 @@ from engram.core.text import content_hash
 from engram.core.verdict import Action
 from engram.errors import Conflict, EngramError, InvalidInput, NotFound
 from engram.services.memory_roots import MemoryRoots, author
-from engram.services.proposals import Proposals, Proposed, refuse
+from engram.services.proposals import Proposals
+from engram.services.proposed import Proposed
+from engram.services.refusals import refuse
 from engram.vault import batch, folder, ledger, setup
 from engram.vault.ledger import FileChange, Line
 from engram.vault.roots import root_at

@@ -14,7 +14,9 @@ from engram.core.ports import Finding
 from engram.core.standing import Standing
 from engram.errors import Conflict, InvalidInput, NotFound
 from engram.services.memory_roots import MemoryRoot, MemoryRoots, author
-from engram.services.proposals import Committed, Outcome, Proposals, Proposed, refuse
+from engram.services.proposals import Proposals
+from engram.services.proposed import Committed, Outcome, Proposed
+from engram.services.refusals import refuse
 from engram.vault import batch, folder, ledger, memory_file, pending
 from engram.vault.ledger import FileChange, Line
 
