@@ -7,19 +7,18 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 from urllib.parse import unquote
 
-from engram.core.instructions import find_instructions
 from engram.core.intent import Intent, read_intent
-from engram.core.memory import Memory, is_readable_id, summary, title_for
+from engram.core.memory import Memory, is_readable_id
 from engram.core.memory_ports import FoundMemories, Indexed
 from engram.core.pack import DISCLOSURES, MAX_BUDGET, MIN_BUDGET, Choice, Disclosure, Pack, build
 from engram.core.query import Query, parse
 from engram.core.quoting import defang
 from engram.core.relevance import Relevance, relevant, task_weights
-from engram.core.secrets import find_secrets
-from engram.core.standing import Circumstances, Standing, why_card, why_hidden, why_note
-from engram.core.text import count_tokens, preview
+from engram.core.standing import Circumstances, why_card, why_hidden
+from engram.core.text import count_tokens
 from engram.errors import InvalidInput, NotFound
 from engram.services.memory_roots import MemoryRoot, MemoryRoots
+from engram.services.memory_showing import Entry, Seen, body_of, card_of, entry_of, heading_of, why_no_body
 from engram.vault.config import Setting
 
 POOL = 60
@@ -34,27 +33,6 @@ ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """A memory in its place: how far it may be trusted, why it is hidden or only a card ("" for neither)."""
-
-    place: MemoryRoot
-    row: Indexed
-    memory: Memory
-    standing: Standing
-    hidden: str
-    card_only: str
-
-    @property
-    def scope(self) -> str:
-        return self.place.root.scope
-
-    @property
-    def key(self) -> str:
-        """Unique among all memories: `workspace:rule:use-pnpm`."""
-        return f"{self.scope}:{self.memory.type}:{self.memory.id}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
     """Why a memory is in a pack or not: `place` is body, card, omitted or left out."""
 
@@ -64,20 +42,6 @@ class Explained:
     score: float
     place: str
     reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A hit of a search or a step of a route."""
-
-    id: str
-    type: str
-    scope: str
-    score: float
-    title: str
-    summary: str
-    standing: str
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +144,7 @@ class Memories:
             choices,
             budget=None if full else budget,
             disclosure=cast("Disclosure", "auto" if full else disclosure),
-            heading=lambda bodies, cards, omitted: _heading(query, bodies, cards, omitted, len(choices)),
+            heading=lambda bodies, cards, omitted: heading_of(query, bodies, cards, omitted, len(choices)),
             footer=footer,
         )
         if footer and pack.omitted:  # evidence comes only when room is left
@@ -188,7 +152,7 @@ class Memories:
                 choices,
                 budget=None if full else budget,
                 disclosure=cast("Disclosure", disclosure),
-                heading=lambda bodies, cards, omitted: _heading(query, bodies, cards, omitted, len(choices)),
+                heading=lambda bodies, cards, omitted: heading_of(query, bodies, cards, omitted, len(choices)),
             )
         names = {choice.key: choice.name for choice in choices}
         self._count(chosen, pack.bodies)
@@ -248,7 +212,7 @@ class Memories:
         order = _load_order([*chosen.always, *chosen.needed, *matched], chosen.needs)
         return Routed(
             intent=intent,
-            entries=tuple(_entry(seen, scores.get(seen.key, 0.0)) for seen in order),
+            entries=tuple(entry_of(seen, scores.get(seen.key, 0.0)) for seen in order),
             notes=tuple(notes),
         )
 
@@ -264,7 +228,7 @@ class Memories:
             if not seen.hidden and seen.memory.type == (type or seen.memory.type) and self._is_first(seen, scene)
         ]
         return FoundEntries(
-            entries=tuple(_entry(seen, score.score) for seen, score in shown[:limit]),
+            entries=tuple(entry_of(seen, score.score) for seen, score in shown[:limit]),
             total=len(shown),
             notes=tuple(notes),
         )
@@ -275,7 +239,7 @@ class Memories:
         if not scene.places:
             return []
         chosen, _ = self._choose(query, scene, limit=limit)
-        return [_entry(seen, score) for seen, score, _ in chosen.matches[:limit]]
+        return [entry_of(seen, score) for seen, score, _ in chosen.matches[:limit]]
 
     def index_cards(self) -> list[str]:
         """One line for each memory that may be seen, workspace first."""
@@ -285,7 +249,7 @@ class Memories:
             for row in place.index.everything():
                 seen = self._seen(place, row, scene)
                 if seen is not None and not seen.hidden and not seen.memory.tier:
-                    lines.append(_card(seen, ""))
+                    lines.append(card_of(seen, ""))
         return lines
 
     def resources(self, limit: int) -> list[Entry]:
@@ -300,7 +264,7 @@ class Memories:
         ordered = sorted(found.values(), key=lambda pair: pair[0].memory.id)
         ordered.sort(key=lambda pair: pair[0].memory.updated, reverse=True)
         ordered.sort(key=lambda pair: -pair[1])
-        return [_entry(seen, float(fetches)) for seen, fetches in ordered[:limit]]
+        return [entry_of(seen, float(fetches)) for seen, fetches in ordered[:limit]]
 
     def _scene(self) -> _Scene:
         settings = self._roots.settings()
@@ -522,15 +486,15 @@ class Memories:
             **{seen.key: "match" for seen, _, _ in chosen.matches},
         }
         for seen in everything:
-            reason = _why_no_body(seen, by_id=by_id, is_broad=full)
+            reason = why_no_body(seen, by_id=by_id, is_broad=full)
             name = seen.memory.id if ids.count(seen.memory.id) == 1 else seen.key
             choices.append(
                 Choice(
                     key=seen.key,
                     name=name,
                     kind=kinds[seen.key],
-                    body=_body(seen, settings, full=full) if not reason else "",
-                    card=_card(seen, reason, name=name),
+                    body=body_of(seen, settings, full=full) if not reason else "",
+                    card=card_of(seen, reason, name=name),
                     card_only=reason,
                     needs=chosen.needs.get(seen.key, ()),
                 )
@@ -565,122 +529,6 @@ def _bare(name: str) -> str:
 def _suits(memory: Memory, intent: Intent) -> bool:
     said = {tag.lower().removeprefix("task_type:") for tag in memory.tags} | {word.lower() for word in memory.triggers}
     return intent.kind in said
-
-
-def _why_unsafe(memory: Memory) -> str:
-    whole = f"{memory.title}\n{memory.text}\n{memory.extra}"
-    if suspects := find_instructions(whole):
-        return f"holds text that forges instructions: {suspects[0].kind}"
-    if findings := find_secrets(whole):
-        return f"holds a secret: {findings[0].kind}"
-    return ""
-
-
-NOT_ASKED_FOR = "low confidence: shown whole by id only"
-
-
-def _why_no_body(seen: Seen, *, by_id: bool, is_broad: bool) -> str:
-    """Why a memory that was chosen is shown as a line only, or ""."""
-    reason = seen.hidden or seen.card_only
-    if by_id and reason == why_note():
-        reason = ""  # whoever asks for a note by name may read it, labelled as what it is
-    if not reason and not by_id and not is_broad and seen.memory.confidence == "low":
-        return NOT_ASKED_FOR
-    # What nobody approved here is looked through before it may speak.
-    if not reason and seen.standing is not Standing.APPROVED:
-        return _why_unsafe(seen.memory)
-    return reason
-
-
-_LABELS = {
-    Standing.APPROVED: "approved",
-    Standing.TEAM: "team, not reviewed here",
-    Standing.EDITED: "changed, not approved",
-    Standing.UNAPPROVED: "not approved",
-    Standing.NOTE: "working note, not approved",
-}
-
-
-def wording(memory: Memory, settings: Mapping[str, Setting]) -> str:
-    """The text of a memory: of a rule with variants the active one, where those are enabled."""
-    if memory.variants and settings["rule_variants.enabled"].value:
-        for name in (str(settings["rule_variants.active"].value), "balanced", "light", "strict"):
-            if name in memory.variants:
-                return memory.variants[name]
-    return memory.text or next(iter(memory.variants.values()), "")
-
-
-def _body(seen: Seen, settings: Mapping[str, Setting], *, full: bool) -> str:
-    memory = seen.memory
-    text = wording(memory, settings)
-    if memory.extra:
-        text = f"{text}\n\n{memory.extra}"
-    if seen.standing is not Standing.APPROVED:
-        text = defang(text)
-    attributes = [f'id="{memory.id}"', f'type="{memory.type}"', f'scope="{seen.scope}"']
-    attributes.append(f'state="{_LABELS[seen.standing]}"')
-    if memory.title.rstrip(".") != title_for(memory.text).rstrip("."):
-        attributes.append(f'title="{_attribute(memory.title)}"')
-    if full:
-        attributes += [f'authority="{memory.authority}"', f'confidence="{memory.confidence}"']
-        attributes += [f'updated="{_attribute(memory.updated)}"'] if memory.updated else []
-        attributes += [f'tags="{_attribute(", ".join(memory.tags))}"'] if memory.tags else []
-        attributes += [f'depends_on="{_attribute(", ".join(memory.depends_on))}"'] if memory.depends_on else []
-    return f"<memory {' '.join(attributes)}>\n{_kept_inside(text)}\n</memory>"
-
-
-def _attribute(text: str) -> str:
-    return defang(text).replace('"', "'").replace("<", "‹").replace(">", "›").replace("\n", " ")
-
-
-def _kept_inside(text: str) -> str:
-    """No text can end its own quotation."""
-    return text.replace("</memory", "<\\/memory") if "</memory" in text else text
-
-
-def _card(seen: Seen, reason: str, *, name: str = "") -> str:
-    memory = seen.memory
-    title, said = _spoken(seen)
-    if title and not said.casefold().startswith(title.casefold().rstrip("…")[:40]):
-        said = preview(f"{title}: {said}", 120)[0]
-    if not title:
-        said = f"text withheld: {_why_unsafe(memory)}"
-    label = reason or ("" if seen.standing is Standing.APPROVED else _LABELS[seen.standing])
-    end = f" ({label})" if label else ""
-    return f"- {name or memory.id} · {memory.type} · {seen.scope} · {said}{end}"
-
-
-def _spoken(seen: Seen) -> tuple[str, str]:
-    """Title and summary as they may be shown; both "" for a text that nobody approved here and that holds a secret or
-    forges instructions."""
-    if seen.standing is not Standing.APPROVED and _why_unsafe(seen.memory):
-        return "", ""
-    return defang(seen.memory.title), defang(summary(seen.memory))
-
-
-def _entry(seen: Seen, score: float) -> Entry:
-    title, said = _spoken(seen)
-    return Entry(
-        id=seen.memory.id,
-        type=seen.memory.type,
-        scope=seen.scope,
-        score=round(score, 4),
-        title=title or seen.memory.id,
-        summary=said or f"text withheld: {_why_unsafe(seen.memory)}",
-        standing=str(seen.standing),
-        note=seen.hidden or seen.card_only,
-    )
-
-
-def _heading(query: str | None, bodies: int, cards: int, omitted: int, selected: int) -> str:
-    if not selected:
-        return "No memory matches this task." if query else "No memories yet."
-    parts = [f"{bodies} of {'1 memory' if selected == 1 else f'{selected:,} memories'} in full"]
-    if cards:
-        parts.append(f"{cards} as card{'s' if cards > 1 else ''} (engram_load with id shows it whole)")
-    if omitted:
-        parts.append(f"{omitted} left out")
-    return "Engram: " + ", ".join(parts) + "."
 
 
 def _explained(chosen: _Selection, pack: Pack) -> tuple[Explained, ...]:

@@ -13,7 +13,8 @@ from engram.core.quoting import defang
 from engram.core.text import count_tokens, plural
 from engram.core.verdict import Action
 from engram.services.health import Health
-from engram.services.memories import Entry, FoundEntries, Loaded, Routed
+from engram.services.memories import FoundEntries, Loaded, Routed
+from engram.services.memory_showing import Entry
 from engram.services.promotion import Gathered, ImportedRoot
 from engram.services.proposed import Committed, Outcome, Preview, Proposed
 from engram.services.review import Inbox, Verified
