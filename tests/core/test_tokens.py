@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from engram.core.text import count_tokens
 from engram.mcp_server.profiles import ALL_TOOLS, instructions
+from engram.mcp_server.tools.memories import TOOLS as GOVERNED
 from engram.mcp_server.tools.observations import TOOLS
 
 # (text, tokens by o200k_base)
@@ -35,3 +38,10 @@ def test_the_instructions_fit_512_characters_for_every_selection() -> None:
 def test_nothing_costs_nothing_and_more_text_costs_more() -> None:
     assert count_tokens("") == 0
     assert count_tokens("a word") < count_tokens("a word and another one")
+
+
+def test_the_eleven_governed_tools_cost_at_most_sixteen_hundred_tokens() -> None:
+    rows = [{name: value for name, value in row.items() if name not in ("profile", "interactive")} for row in GOVERNED]
+
+    assert len(rows) == 11
+    assert count_tokens(json.dumps(rows, ensure_ascii=False, separators=(",", ":"))) <= 1600
