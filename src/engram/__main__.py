@@ -25,6 +25,10 @@ def main() -> int:
 
 def main_mcp() -> int:
     """The `engram-mcp` command: the same server, with the governed tools unless others are asked for."""
+    if "--help" in sys.argv or "-h" in sys.argv:
+        from engram.cli import main as run
+
+        return run(["mcp", "--help"])
     from engram.mcp_server import launch
 
     return launch.main(sys.argv[1:], is_governed=True)

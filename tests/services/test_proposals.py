@@ -939,3 +939,20 @@ def test_a_batch_that_cannot_be_written_writes_nothing(app: App) -> None:
 
     assert files(root_of(app)) == {}
     assert not list((root_of(app) / ".staging").iterdir())
+
+
+def test_an_update_without_a_type_has_the_type_of_its_target(app: App) -> None:
+    id = saved_id(app, f"TYPE: rule | TEXT: {PNPM}")
+
+    done = save(app, f"TEXT: Packages come from the mirror. | UPDATE: {id}")
+
+    assert results(done) == ["updated"]
+
+
+def test_a_known_text_with_another_field_is_an_update(app: App) -> None:
+    id = saved_id(app, f"TYPE: rule | TEXT: {PNPM}")
+
+    done = save(app, f"TYPE: rule | TEXT: {PNPM} | UPDATE: {id} | ALWAYS: yes")
+
+    assert results(done) == ["updated"]
+    assert ids(shown(app).pack.bodies) == [id]

@@ -65,7 +65,8 @@ class Candidate:
     """One thing to remember, cleaned and complete; `number` counts from 1 within its proposal.
 
     `confidence` is "" where the candidate does not say. `update` and `supersedes` name the memory that this one
-    rewrites or takes the place of; `keep_both` answers a possible duplicate.
+    rewrites or takes the place of; `keep_both` answers a possible duplicate. `is_typed` is False where the type was
+    read off the text.
     """
 
     number: int
@@ -91,6 +92,7 @@ class Candidate:
     variants: dict[str, str] = field(default_factory=dict)
     source: str = ""
     derived_from: tuple[str, ...] = ()
+    is_typed: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -361,6 +363,7 @@ def _candidate(raw: dict[str, str], *, number: int, type: str | None) -> Candida
         variants={name: clean(raw[name]) for name in VARIANTS if raw.get(name, "").strip()},
         valid_from=dates["valid_from"],
         valid_until=dates["valid_until"],
+        is_typed=bool(word),
     )
 
 

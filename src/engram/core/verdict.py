@@ -147,9 +147,17 @@ def _named(candidate: Candidate, known: Sequence[Known], related: tuple[str, ...
             f"candidate {candidate.number}: `{target}` is a {memory.type}, not a {candidate.type}",
             hint="give its TYPE, or SUPERSEDES to replace it by another type",
         )
-    if normalised(memory.text) == normalised(candidate.text):
+    if normalised(memory.text) == normalised(candidate.text) and not _says_more(candidate):
         return _about(Action.NOOP, memory, "says the same already")
     return _about(Action.UPDATE, memory, "as proposed", related)
+
+
+def _says_more(candidate: Candidate) -> bool:
+    """Whether a candidate with a known text changes something beside it."""
+    fields = (candidate.triggers, candidate.tags, candidate.depends_on, candidate.role, candidate.variants)
+    return (
+        candidate.always or any(fields) or bool(candidate.valid_from or candidate.valid_until or candidate.confidence)
+    )
 
 
 def _doubt(candidate: Candidate, scored: Sequence[tuple[float, Known]], related: tuple[str, ...]) -> str:

@@ -142,7 +142,8 @@ def _line(proposed: Proposed, number: int) -> str:
     plans = [plan for plan in proposed.proposal.plans if plan.number == number]
     candidate = next(one for one in proposed.proposal.candidates if one.number == number)
     verdicts = "; ".join(dict.fromkeys(plan.verdict.line for plan in plans))
-    return f"{number}. {verdicts} · {candidate.type} · {plans[0].id} · {', '.join(plan.scope for plan in plans)}"
+    ids = ", ".join(dict.fromkeys(plan.id for plan in plans))
+    return f"{number}. {verdicts} · {candidate.type} · {ids} · {', '.join(plan.scope for plan in plans)}"
 
 
 def _schema(proposed: Proposed, *, is_flat: bool) -> dict[str, Any]:

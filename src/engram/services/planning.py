@@ -33,6 +33,14 @@ class Planning:
         self._roots = roots
         self._now = now
 
+    def typed(self, candidate: Candidate, places: Sequence[MemoryRoot]) -> Candidate:
+        """A candidate that rewrites a memory and does not say its own type has that memory's."""
+        if candidate.is_typed or not candidate.update:
+            return candidate
+        rows = [row for place in places for row in place.index.by_id(candidate.update)]
+        types = {row.memory.type for row in rows if row.memory is not None and not row.memory.tier}
+        return replace(candidate, type=types.pop()) if len(types) == 1 else candidate
+
     def plan(
         self, candidate: Candidate, place: MemoryRoot, by: str, *, earlier: Sequence[tuple[Candidate, Plan]]
     ) -> Plan:

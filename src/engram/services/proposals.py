@@ -103,6 +103,7 @@ class Proposals:
         chosen, places = self._targets(scope)
         for place in places:
             place.refresh()
+        candidates = [self._planning.typed(candidate, places) for candidate in candidates]
         by, notice = self._author()
         plans: list[Plan] = []
         for place in places:
