@@ -32,7 +32,7 @@ LENGTH = -0.59
 STORE = -0.35
 # The evidence that a memory needs among LARGE memories; the fewer there are, the less likely one fits by chance.
 LARGE = 3000
-NEEDED = 0.8
+NEEDED = 0.9
 LESS_NEEDED = 0.12
 LESS_NEEDED_POWER = 1.8
 BROAD_BONUS = 2.0

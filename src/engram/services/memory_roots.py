@@ -63,6 +63,7 @@ class MemoryRoot:
         self._file_count = 0
         self._uncommitted: frozenset[str] | None = None
         self._git_stamp = ""
+        self._git_now: str | None = None
 
     # -- freshness -------------------------------------------------------------------------------------------------
 
@@ -70,6 +71,7 @@ class MemoryRoot:
         """Bring the index up to the files and the ledger. `whole` looks at every file in any case, `anew` also reads
         those whose stamp is as it was."""
         self.catch_up()
+        self._git_now = None  # asked for once between two looks
         soon = self._looked_at is not None and self._monotonic() - self._looked_at < WHOLE_LOOK_SECONDS
         if not (whole or anew) and soon and self._file_count > MANY_FILES and self._same_folders():
             return
@@ -223,7 +225,9 @@ class MemoryRoot:
 
     def is_committed(self, path: str) -> bool:
         """Whether the file is as the last commit has it. Asks Git once per state of the repository."""
-        stamp = self._state_of_git()
+        if self._git_now is None:
+            self._git_now = self._state_of_git()
+        stamp = self._git_now
         if stamp != self._git_stamp or not stamp:
             self._uncommitted = gitio.uncommitted(self.root.path) if stamp else None
             self._git_stamp = stamp
