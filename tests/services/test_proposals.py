@@ -14,7 +14,8 @@ import pytest
 
 from engram.bootstrap import App
 from engram.errors import Conflict, EngramError, IntegrityFailed, InvalidInput, NotFound, Unsafe
-from engram.vault import memory_file
+from engram.vault import ledger, memory_file
+from engram.vault.ledger import FileChange, Line
 from tests.conftest import Clock
 from tests.services.governed import (
     TODAY,
@@ -956,3 +957,28 @@ def test_a_known_text_with_another_field_is_an_update(app: App) -> None:
 
     assert results(done) == ["updated"]
     assert ids(shown(app).pack.bodies) == [id]
+
+
+def test_a_commit_first_finishes_what_a_crash_has_left(app: App) -> None:
+    proposed = app.proposals.propose("TYPE: knowledge | TEXT: Whales sing in the ocean at night.")
+    place = app.roots.named("workspace")
+    left = [
+        FileChange(path=f"rules/left-{at}.md", before=None, after=f"# Left\n\n## Content\n\nRule number {at}.\n")
+        for at in range(3)
+    ]
+    with place.ledger.locked():  # as a process that died right after its line was on disk
+        place.ledger.append(
+            Line(
+                event=ledger.COMMIT,
+                at="2026-03-02T09:00:00.000Z",
+                root=place.root.path,
+                how="token",
+                batch="b-dead",
+                changes=tuple(left),
+            )
+        )
+
+    done = app.proposals.commit(proposed.token, "all")
+
+    assert results(done) == ["written"]
+    assert all(change.path in files(root_of(app)) for change in left)

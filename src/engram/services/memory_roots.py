@@ -189,6 +189,9 @@ class MemoryRoot:
 
     def _recover(self) -> bool:
         """Whether no batch is open any more."""
+        if self.ledger.is_held():  # a writer finishes what was left before it writes
+            batch.recover(self.root, self.ledger)
+            return True
         try:
             with self.ledger.locked(seconds=PATIENCE):
                 batch.recover(self.root, self.ledger)

@@ -11,7 +11,9 @@ import hashlib
 import hmac
 import json
 import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,15 +72,26 @@ class Ledger:
         self._lock = os.path.join(self._folder, root.shared_key + ".lock")
         self._root = root
         self._key = b""
+        self._holder = 0
 
     @property
     def path(self) -> str:
         return self._path
 
-    def locked(self, *, seconds: float = 60.0) -> Any:
+    @contextmanager
+    def locked(self, *, seconds: float = 60.0) -> Iterator[None]:
         """Hold the lock of the root's writers."""
         files.private_folder(self._folder)
-        return files.locked(self._lock, seconds=seconds)
+        with files.locked(self._lock, seconds=seconds):
+            self._holder = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._holder = 0
+
+    def is_held(self) -> bool:
+        """Whether this thread holds the lock."""
+        return self._holder == threading.get_ident()
 
     def size(self) -> int:
         try:
