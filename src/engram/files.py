@@ -58,14 +58,20 @@ def locked(path: str, *, seconds: float = 60.0) -> Iterator[None]:
     """Hold the lock file `path`; the system drops it when the process dies."""
     from filelock import FileLock, Timeout
 
+    lock = FileLock(path, timeout=seconds, mode=0o600)
     try:
-        with FileLock(path, timeout=seconds, mode=0o600):
-            yield
+        lock.acquire()
     except Timeout as error:
         raise StoreUnavailable(
             f"{path}: held by another process for more than {seconds:.0f} s",
             hint="wait for it to finish, or `engram doctor`",
         ) from error
+    except OSError as error:
+        raise StoreUnavailable(f"{path}: cannot be locked: {error.strerror}", hint="check permissions") from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def write_whole(path: str, text: str, *, mode: int = 0o600, lasting: bool = True) -> None:

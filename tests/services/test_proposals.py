@@ -472,6 +472,7 @@ def test_an_update_keeps_the_wordings_the_origin_and_what_is_not_ours(app: App) 
     path = foreign(root_of(app), "mine", PNPM, variants={"strict": "Only pnpm."}, origin="It broke twice.")
     text = path.read_text(encoding="utf-8").replace("type: rule", "type: rule  # ours\ncustom: 1")
     path.write_bytes((text + "\n## Human Note\n\nAsk Bo.\n").replace("\n", "\r\n").encode())
+    app.review.approve_all(how="terminal")
 
     save(app, "TYPE: rule | TEXT: Packages come from the mirror. | UPDATE: mine")
 
@@ -982,3 +983,27 @@ def test_a_commit_first_finishes_what_a_crash_has_left(app: App) -> None:
 
     assert results(done) == ["written"]
     assert all(change.path in files(root_of(app)) for change in left)
+
+
+def test_what_was_approved_twice_and_taken_back_twice_is_approved_no_more(app: App) -> None:
+    for _ in range(2):
+        path = root_of(app) / save(app, f"TYPE: rule | TEXT: {PNPM} | ID: pnpm").outcomes[0].path
+        text = path.read_text(encoding="utf-8")
+        app.proposals.undo()
+
+    path.write_text(text, encoding="utf-8")
+
+    assert [row.state for row in app.review.verify().rows] == ["unapproved"]
+
+
+def test_a_link_in_place_of_the_ignore_file_is_not_copied_into_the_repository(app: App, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("precious", encoding="utf-8")
+    (root_of(app) / ".gitignore").unlink()
+    (root_of(app) / ".gitignore").symlink_to(secret)
+
+    with pytest.raises(EngramError):
+        app.proposals.propose(f"TYPE: rule | TEXT: {PNPM}")
+
+    assert (root_of(app) / ".gitignore").is_symlink()
+    assert secret.read_text(encoding="utf-8") == "precious"

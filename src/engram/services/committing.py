@@ -16,7 +16,7 @@ from engram.core.memory import (
 from engram.core.proposal import Plan, Proposal
 from engram.core.standing import Standing, is_expired
 from engram.core.verdict import Action, Verdict, decide
-from engram.errors import EngramError, InvalidInput, NotFound, StoreUnavailable
+from engram.errors import EngramError, InvalidInput, NotFound, StoreUnavailable, Unsafe
 from engram.services.memory_roots import MemoryRoot, MemoryRoots
 from engram.services.planning import Planning
 from engram.services.proposed import MEMORY, NOTE, Committed, Outcome
@@ -169,6 +169,10 @@ class Committing:
             return []
         if verdict.action is not Action.UPDATE:
             return [self._superseded(target, plan.id)]
+        memory = target.memory
+        has_more = bool(memory.extra or memory.origin or memory.variants)
+        if has_more and target.standing in (Standing.EDITED, Standing.UNAPPROVED):
+            raise Unsafe("it holds more that nobody has approved (engram review)")
         change = self._update(candidate, target, place, by)
         if target.standing is not Standing.APPROVED:
             refuse(change.after or "")

@@ -229,7 +229,9 @@ class MemoryRoot:
     def is_committed(self, path: str) -> bool:
         """Whether the file is as the last commit has it. Asks Git once per state of the repository."""
         if self._git_now is None:
-            self._git_now = self._state_of_git()
+            # Another process may have taken in a new file: then Git has not been asked about it here.
+            git = self._state_of_git()
+            self._git_now = f"{git} {self.state}" if git else ""
         stamp = self._git_now
         if stamp != self._git_stamp or not stamp:
             self._uncommitted = gitio.uncommitted(self.root.path) if stamp else None

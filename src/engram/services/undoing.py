@@ -74,10 +74,12 @@ def _taken_back(place: MemoryRoot, line: Line, first: int) -> list[Outcome]:
 
 
 def _revoked(place: MemoryRoot, undone: Line) -> list[list[str]]:
-    """The approvals that go with a batch: those that no other batch has given."""
+    """The approvals that go with a batch: those that no other batch has given which still stands."""
     given = {(one.type, one.id, one.content_hash) for one in undone.changes if one.content_hash}
-    for line in place.ledger.lines():
-        if line.event == ledger.COMMIT and line.is_sealed and line.batch != undone.batch:
+    lines = [line for line in place.ledger.lines() if line.is_sealed]
+    taken_back = {str(line.data.get("of", "")) for line in lines if line.event == ledger.UNDO}
+    for line in lines:
+        if line.event == ledger.COMMIT and line.batch not in (undone.batch, *taken_back):
             given -= {(one.type, one.id, one.content_hash) for one in line.changes}
     return sorted([kind, id, said] for kind, id, said in given)
 

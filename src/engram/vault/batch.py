@@ -46,10 +46,11 @@ def commit(root: Root, book: Ledger, line: Line) -> None:
                 os.unlink(file.beside)
         raise
     for file in staged:
-        os.replace(file.beside, file.path)
+        _put(file.beside, file.path)
     _remove_gone(root, line.changes)
     _sync(root, line.changes)
-    book.append(_applied(line), lasting=False)
+    with suppress(StoreUnavailable):  # it is written; who comes next looks once more
+        book.append(_applied(line), lasting=False)
 
 
 def recover(root: Root, book: Ledger) -> bool:
@@ -64,11 +65,12 @@ def recover(root: Root, book: Ledger) -> bool:
         path = inside(root, change.path)
         # A text that is neither the old nor the new one is somebody's edit since; it stays.
         if change.after is not None and _text(path) == change.before:
-            os.replace(_stage(root, path, change.after), path)
+            _put(_stage(root, path, change.after), path)
             wrote = True
     wrote = _remove_gone(root, line.changes) or wrote
     _sync(root, line.changes)
-    book.append(_applied(line))
+    with suppress(StoreUnavailable):  # what is written stays so; it is only looked at once more
+        book.append(_applied(line))
     return wrote
 
 
@@ -108,6 +110,18 @@ def _stage(root: Root, path: str, text: str) -> str:
             f"{path}: cannot be written: {error.strerror}; nothing was saved", hint="check permissions and free space"
         ) from error
     return beside
+
+
+def _put(beside: str, path: str) -> None:
+    """Put a staged text in its place. Raises `StoreUnavailable` where another program holds the file; the batch is
+    committed by then, and the next read finishes it."""
+    try:
+        os.replace(beside, path)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{path}: cannot be replaced now: {error.strerror}; the next read finishes it",
+            hint="close what holds the file",
+        ) from error
 
 
 def _remove_gone(root: Root, changes: Sequence[FileChange]) -> bool:

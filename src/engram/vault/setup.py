@@ -29,6 +29,8 @@ def create(root: Root) -> bool:
 def complete(root: Root) -> None:
     """Make sure that nothing private of the root can reach Git; lines that somebody else wrote stay."""
     path = os.path.join(root.path, ".gitignore")
+    if os.path.islink(path):  # reading it would copy somebody's file into the repository
+        raise StoreUnavailable(f"{path}: is a link; nothing was written", hint="remove it")
     try:
         with open(path, encoding="utf-8", errors="surrogateescape", newline="") as file:
             text = file.read()
