@@ -170,8 +170,8 @@ class Committing:
         if verdict.action is not Action.UPDATE:
             return [self._superseded(target, plan.id)]
         memory = target.memory
-        has_more = bool(memory.extra or memory.origin or memory.variants)
-        if has_more and target.standing in (Standing.EDITED, Standing.UNAPPROVED):
+        has_more = bool(memory.extra or memory.origin or memory.variants or memory.always)
+        if target.standing is Standing.EDITED or (has_more and target.standing is Standing.UNAPPROVED):
             raise Unsafe("it holds more that nobody has approved (engram review)")
         change = self._update(candidate, target, place, by)
         if target.standing is not Standing.APPROVED:
