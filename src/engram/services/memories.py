@@ -64,14 +64,12 @@ class Routed:
 
     intent: Intent
     entries: tuple[Entry, ...]
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundEntries:
     entries: tuple[Entry, ...]
     total: int
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +135,7 @@ class Memories:
         if not MIN_BUDGET <= budget <= MAX_BUDGET:
             raise InvalidInput(f"budget_tokens: must be from {MIN_BUDGET} to {MAX_BUDGET:,}")
         limit = MAX_FULL if full else int(scene.settings["load.limit"].value)
-        chosen, notes = self._choose(query, scene, limit=limit, objective=objective, is_broad=full)
+        chosen = self._choose(query, scene, limit=limit, objective=objective, is_broad=full)
         choices = self._choices(chosen, scene.settings, full=full)
         footer = self._evidence_cards(query) if not full and disclosure != "bodies" else ""
         pack = build(
@@ -162,7 +160,7 @@ class Memories:
             omitted_ids=tuple(names[key] for key in pack.omitted),
             explained=_explained(chosen, pack) if explain else (),
             missing=tuple(dict.fromkeys(chosen.missing)),
-            notes=tuple(dict.fromkeys([*notes, *_trust_notes(self._roots)])),
+            notes=tuple(dict.fromkeys(_trust_notes(self._roots))),
             budget=None if full else budget,
         )
 
@@ -206,31 +204,25 @@ class Memories:
         """What kind of task it is, and what it would load."""
         scene = self._scene()
         intent = read_intent(task)
-        chosen, notes = self._choose(task, scene, limit=int(scene.settings["load.limit"].value))
+        chosen = self._choose(task, scene, limit=int(scene.settings["load.limit"].value))
         scores = {seen.key: score for seen, score, _ in chosen.matches}
         matched = [seen for seen, _, _ in chosen.matches]
         order = _load_order([*chosen.always, *chosen.needed, *matched], chosen.needs)
-        return Routed(
-            intent=intent,
-            entries=tuple(entry_of(seen, scores.get(seen.key, 0.0)) for seen in order),
-            notes=tuple(notes),
-        )
+        return Routed(intent=intent, entries=tuple(entry_of(seen, scores.get(seen.key, 0.0)) for seen in order))
 
     def search(self, query: str, *, limit: int = DEFAULT_SEARCH, type: str | None = None) -> FoundEntries:
         """Memories by words, best first; what is hidden is not found."""
         if not 1 <= limit <= MAX_SEARCH:
             raise InvalidInput(f"limit: must be from 1 to {MAX_SEARCH}")
         scene = self._scene()
-        ranked, notes = self._ranked(parse(query), scene, Intent(kind="unknown", confidence=0.0))
+        ranked = self._ranked(parse(query), scene, Intent(kind="unknown", confidence=0.0))
         shown = [
             (seen, score)
             for seen, score, _ in ranked
             if not seen.hidden and seen.memory.type == (type or seen.memory.type) and self._is_first(seen, scene)
         ]
         return FoundEntries(
-            entries=tuple(entry_of(seen, score.score) for seen, score in shown[:limit]),
-            total=len(shown),
-            notes=tuple(notes),
+            entries=tuple(entry_of(seen, score.score) for seen, score in shown[:limit]), total=len(shown)
         )
 
     def matching_cards(self, query: str, *, limit: int = 3) -> list[Entry]:
@@ -238,7 +230,7 @@ class Memories:
         scene = self._scene()
         if not scene.places:
             return []
-        chosen, _ = self._choose(query, scene, limit=limit)
+        chosen = self._choose(query, scene, limit=limit)
         return [entry_of(seen, score) for seen, score, _ in chosen.matches[:limit]]
 
     def index_cards(self) -> list[str]:
@@ -283,22 +275,19 @@ class Memories:
         limit: int,
         objective: str = "",
         is_broad: bool = False,
-    ) -> tuple[_Selection, list[str]]:
+    ) -> _Selection:
         for _ in range(ATTEMPTS):
-            chosen, notes = self._chosen(query, scene, limit=limit, objective=objective, is_broad=is_broad)
+            chosen = self._chosen(query, scene, limit=limit, objective=objective, is_broad=is_broad)
             by_place: dict[str, tuple[MemoryRoot, list[Indexed]]] = {}
             for seen in chosen.everything():
                 by_place.setdefault(seen.place.root.path, (seen.place, []))[1].append(seen.row)
             stale = [place for place, rows in by_place.values() if not place.are_fresh(rows)]
             if not stale:
                 break
-        return chosen, notes
+        return chosen
 
-    def _chosen(
-        self, query: str | None, scene: _Scene, *, limit: int, objective: str, is_broad: bool
-    ) -> tuple[_Selection, list[str]]:
+    def _chosen(self, query: str | None, scene: _Scene, *, limit: int, objective: str, is_broad: bool) -> _Selection:
         chosen = _Selection()
-        notes: list[str] = []
         taken: set[str] = set()
         for place in scene.places:
             for row in place.index.always():
@@ -311,7 +300,7 @@ class Memories:
                     chosen.always.append(seen)
                 taken.add(seen.key)
         if query is not None and query.strip():
-            ranked, notes = self._ranked(parse(query), scene, read_intent(query), is_broad=is_broad)
+            ranked = self._ranked(parse(query), scene, read_intent(query), is_broad=is_broad)
             for seen, place_in_order, hidden in ranked:
                 if seen.key in taken:
                     continue
@@ -337,7 +326,7 @@ class Memories:
             if objective:
                 self._notes_for(objective, scene, chosen)
         self._add_needed(chosen, scene, taken)
-        return chosen, notes
+        return chosen
 
     def _notes_for(self, objective: str, scene: _Scene, chosen: _Selection) -> None:
         wanted = " ".join(objective.casefold().split())
@@ -350,13 +339,13 @@ class Memories:
 
     def _ranked(
         self, query: Query, scene: _Scene, intent: Intent, *, is_broad: bool = False
-    ) -> tuple[list[tuple[Seen, Relevance, str]], list[str]]:
+    ) -> list[tuple[Seen, Relevance, str]]:
         """Every candidate of every root with its relevance, best first, and why it is hidden, or ""."""
         found: list[tuple[MemoryRoot, FoundMemories]] = [
             (place, place.index.search(query, pool=POOL)) for place in scene.places
         ]
         if not found:
-            return [], []
+            return []
         length = min(len(one.counts) for _, one in found)
         counts = [sum(one.counts[at] for _, one in found) for at in range(length)]
         total = sum(one.total for _, one in found)
@@ -387,7 +376,7 @@ class Memories:
                     hidden = "low confidence: never loaded by itself"
                 rows.append((seen, weighed, hidden))
         rows.sort(key=lambda item: (-round(item[1].score, 9), item[0].key))
-        return rows, []
+        return rows
 
     def _seen(self, place: MemoryRoot, row: Indexed, scene: _Scene) -> Seen | None:
         if row.memory is None:

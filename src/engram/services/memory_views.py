@@ -86,7 +86,7 @@ def routed(value: Routed) -> View:
         "task": {"kind": intent.kind, "confidence": intent.confidence, "signs": list(intent.signs)},
         "entries": [_row(entry) for entry in value.entries],
     }
-    return "\n".join(lines), data, _notes("route.note", value.notes)
+    return "\n".join(lines), data, []
 
 
 def found(value: FoundEntries) -> View:
@@ -94,7 +94,7 @@ def found(value: FoundEntries) -> View:
     if value.total > len(value.entries):
         lines.append(f"{value.total - len(value.entries)} more; a larger limit shows them.")
     data = {"entries": [_row(entry) for entry in value.entries], "total": value.total}
-    return "\n".join(lines), data, _notes("search.note", value.notes)
+    return "\n".join(lines), data, []
 
 
 def _row(entry: Entry) -> dict[str, Any]:
