@@ -137,21 +137,20 @@ class Memories:
         limit = MAX_FULL if full else int(scene.settings["load.limit"].value)
         chosen = self._choose(query, scene, limit=limit, objective=objective, is_broad=full)
         choices = self._choices(chosen, scene.settings, full=full)
-        footer = self._evidence_cards(query) if not full and disclosure != "bodies" else ""
-        pack = build(
-            choices,
-            budget=None if full else budget,
-            disclosure=cast("Disclosure", "auto" if full else disclosure),
-            heading=lambda bodies, cards, omitted: heading_of(query, bodies, cards, omitted, len(choices)),
-            footer=footer,
-        )
-        if footer and pack.omitted:  # evidence comes only when room is left
-            pack = build(
+
+        def packed(footer: str) -> Pack:
+            return build(
                 choices,
                 budget=None if full else budget,
-                disclosure=cast("Disclosure", disclosure),
+                disclosure=cast("Disclosure", "auto" if full else disclosure),
                 heading=lambda bodies, cards, omitted: heading_of(query, bodies, cards, omitted, len(choices)),
+                footer=footer,
             )
+
+        footer = self._evidence_cards(query) if not full and disclosure != "bodies" else ""
+        pack = packed(footer)
+        if footer and pack.omitted:  # evidence comes only when room is left
+            pack = packed("")
         names = {choice.key: choice.name for choice in choices}
         self._count(chosen, pack.bodies)
         return Loaded(
