@@ -21,7 +21,7 @@ from engram.services.memory_roots import MemoryRoot, MemoryRoots
 from engram.services.planning import Planning
 from engram.services.proposed import MEMORY, NOTE, Committed, Outcome
 from engram.services.refusals import refuse, refuse_candidate, refuse_instructions
-from engram.vault import batch, folder, ledger, memory_file, setup
+from engram.vault import folder, ledger, memory_file, setup
 from engram.vault.ledger import FileChange, Line
 from engram.vault.roots import inside
 
@@ -85,8 +85,7 @@ class Committing:
                         changes=tuple(changes.values()),
                         data={"proposal": proposal.token_hash, "tool": proposal.tool},
                     )
-                    batch.commit(place.root, place.ledger, line)
-                    place.took(tuple(changes))
+                    place.write(line)
                 purge_notes(place, today=self._now()[:10])
         wrote = any(outcome.result not in ("deferred", "skipped") for outcome in outcomes)
         return Committed(outcomes=tuple(outcomes), batch=name if wrote else "", kind=proposal.kind)

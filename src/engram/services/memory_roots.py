@@ -143,6 +143,12 @@ class MemoryRoot:
     def _new_state(self) -> str:
         return f"{self._now_ns():x}-{os.urandom(4).hex()}"
 
+    def write(self, line: Line) -> None:
+        """Carry out a batch and know its files as they are now; the caller holds the lock. Raises as
+        `vault.batch.commit`."""
+        batch.commit(self.root, self.ledger, line)
+        self.took([change.path for change in line.changes])
+
     def took(self, paths: Sequence[str]) -> None:
         """Files that this process has just written: read them, and know their folders as they are now."""
         is_ignored = self._ignoring()

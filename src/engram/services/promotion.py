@@ -17,7 +17,7 @@ from engram.services.memory_roots import MemoryRoots, author
 from engram.services.proposals import Proposals
 from engram.services.proposed import Proposed
 from engram.services.refusals import refuse
-from engram.vault import batch, folder, ledger, setup
+from engram.vault import folder, ledger, setup
 from engram.vault.ledger import FileChange, Line
 from engram.vault.roots import root_at
 
@@ -262,8 +262,7 @@ class Promotion:
                     batch=self._new_batch(),
                     changes=tuple(changes),
                 )
-                batch.commit(place.root, place.ledger, line)
-                place.took([change.path for change in changes])
+                place.write(line)
         return ImportedRoot(
             source=source,
             is_dry_run=dry_run,

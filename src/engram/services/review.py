@@ -17,7 +17,7 @@ from engram.services.memory_roots import MemoryRoot, MemoryRoots, author
 from engram.services.proposals import Proposals
 from engram.services.proposed import Committed, Outcome, Proposed
 from engram.services.refusals import refuse
-from engram.vault import batch, folder, ledger, memory_file, pending
+from engram.vault import folder, ledger, memory_file, pending
 from engram.vault.ledger import FileChange, Line
 
 SCOPES = ("workspace", "global", "all")
@@ -340,8 +340,7 @@ class Review:
             batch=name,
             changes=tuple(changes),
         )
-        batch.commit(place.root, place.ledger, line)
-        place.took([change.path for change in changes])
+        place.write(line)
 
     def _named(self, id: str) -> list[tuple[MemoryRoot, Indexed]]:
         *qualifiers, name = id.split(":")

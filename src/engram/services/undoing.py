@@ -7,7 +7,7 @@ from collections.abc import Callable
 from engram.errors import Conflict, NotFound
 from engram.services.memory_roots import MemoryRoot, MemoryRoots, author
 from engram.services.proposed import Committed, Outcome
-from engram.vault import batch, ledger
+from engram.vault import ledger
 from engram.vault.ledger import Line
 
 
@@ -51,12 +51,11 @@ class Undoing:
                 data={"of": line.batch, "revoked": _revoked(place, line)},
             )
             try:
-                batch.commit(place.root, place.ledger, undone)
+                place.write(undone)
             except Conflict as error:
                 raise Conflict(
                     error.message.replace("meanwhile", "since"), hint="take the change back by hand, or with Git"
                 ) from error
-            place.took(tuple(change.path for change in undone.changes))
             return undone
 
 
