@@ -199,8 +199,8 @@ class App:
             for entry in self.memories.matching_cards(query)
         ]
 
-    def _evidence(self, query: str, limit: int) -> list[tuple[int, str]]:
-        """Observations for a task, as cards; none when there is no store yet."""
+    def _evidence(self, query: str, limit: int) -> list[str]:
+        """Observations for a task, a line each; none when there is no store yet."""
         if not self.has_store():
             return []
         return self.search.cards(query, limit=limit)

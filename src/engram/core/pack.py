@@ -10,7 +10,7 @@ from engram.core.text import count_tokens
 
 Disclosure = Literal["auto", "cards", "bodies"]
 DISCLOSURES = ("auto", "cards", "bodies")
-MIN_BUDGET, MAX_BUDGET, DEFAULT_BUDGET = 200, 16_000, 1_600
+MIN_BUDGET, MAX_BUDGET = 200, 16_000
 # What always-on memories may take of the budget before the task's own matches are served.
 ALWAYS_SHARE = 0.4
 # Ids that the text names when the budget left them out; all are in the structure.

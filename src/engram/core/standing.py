@@ -69,6 +69,8 @@ def is_expired(memory: Memory, *, today: str) -> bool:
     return bool(memory.valid_until) and day(memory.valid_until) < today
 
 
+# Why a note of a trusted root is a card: the one reason that asking for it by name sets aside.
+IS_NOTE = "working note, not approved"
 _DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 
 
@@ -76,11 +78,6 @@ def day(text: str) -> str:
     """The day of a date or moment, `2026-3-1` as `2026-03-01`, so that text order is time order."""
     match = _DAY.match(text)
     return f"{match[1]}-{int(match[2]):02}-{int(match[3]):02}" if match else text[:10]
-
-
-def why_note() -> str:
-    """Why a note of a trusted root is a card: the one reason that asking for it by name sets aside."""
-    return "working note, not approved"
 
 
 def why_card(memory: Memory, stands: Standing, around: Circumstances) -> str:
@@ -92,7 +89,7 @@ def why_card(memory: Memory, stands: Standing, around: Circumstances) -> str:
     if stands is Standing.UNAPPROVED:
         return "not approved"
     if stands is Standing.NOTE:
-        return why_note()
+        return IS_NOTE
     if stands is Standing.TEAM and around.team_as_cards:
         return "from the team, not reviewed here"
     return ""

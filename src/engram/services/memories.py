@@ -98,14 +98,14 @@ class _Selection:
 
 
 class Memories:
-    """`evidence` gives cards of observations for a task: (id, line) pairs, at most so many as asked for."""
+    """`evidence` gives cards of observations for a task: their lines, at most so many as asked for."""
 
     def __init__(
         self,
         roots: MemoryRoots,
         *,
         now: Callable[[], str],
-        evidence: Callable[[str, int], Sequence[tuple[int, str]]] | None = None,
+        evidence: Callable[[str, int], Sequence[str]] | None = None,
     ) -> None:
         self._roots = roots
         self._now = now
@@ -495,7 +495,7 @@ class Memories:
         cards = self._evidence(query, 3)
         if not cards:
             return ""
-        return "\n".join(["Evidence, not approved (observations; mem_get_observation):", *(line for _, line in cards)])
+        return "\n".join(["Evidence, not approved (observations; mem_get_observation):", *cards])
 
     def _count(self, chosen: _Selection, bodies: Iterable[str]) -> None:
         by_place: dict[str, tuple[MemoryRoot, list[tuple[str, str]]]] = {}

@@ -10,7 +10,7 @@ from engram.core.memory import Memory, summary, title_for
 from engram.core.memory_ports import Indexed
 from engram.core.quoting import defang
 from engram.core.secrets import find_secrets
-from engram.core.standing import Standing, why_note
+from engram.core.standing import IS_NOTE, Standing
 from engram.core.text import preview
 from engram.services.memory_roots import MemoryRoot
 from engram.vault.config import Setting
@@ -66,7 +66,7 @@ NOT_ASKED_FOR = "low confidence: shown whole by id only"
 def why_no_body(seen: Seen, *, by_id: bool, is_broad: bool) -> str:
     """Why a memory that was chosen is shown as a line only, or ""."""
     reason = seen.hidden or seen.card_only
-    if by_id and reason == why_note():
+    if by_id and reason == IS_NOTE:
         reason = ""  # whoever asks for a note by name may read it, labelled as what it is
     if not reason and not by_id and not is_broad and seen.memory.confidence == "low":
         return NOT_ASKED_FOR

@@ -106,14 +106,6 @@ def _entry(entry: Entry) -> str:
     return f"- {entry.id} · {entry.type} · {entry.scope} · {entry.score:.2f} · {entry.summary}{label}"
 
 
-def cards(entries: Sequence[Entry]) -> list[str]:
-    """Lines for memories beside observations."""
-    return [
-        f"- engram://memory/{entry.id} · {entry.type} · {entry.summary}" + (f" ({entry.note})" if entry.note else "")
-        for entry in entries
-    ]
-
-
 # -- proposing ---------------------------------------------------------------------------------------------------------
 
 

@@ -86,11 +86,11 @@ class Search:
             hits = self._hydrate(tx, query, ranked, matches)
         return Found(query=clean(query.text), hits=hits, note=_note(query, matches, ranked))
 
-    def cards(self, text: str, *, limit: int) -> list[tuple[int, str]]:
-        """(id, one line) of observations that have most of the words, for showing beside something else."""
+    def cards(self, text: str, *, limit: int) -> list[str]:
+        """One line for each of the observations that have most of the words, for showing beside something else."""
         found = self.find(text, limit=limit)
         return [
-            (hit.id, f"- #{hit.id} · {hit.type} · {hit.age} · {preview(defang(hit.title), 80)[0]}")
+            f"- #{hit.id} · {hit.type} · {hit.age} · {preview(defang(hit.title), 80)[0]}"
             for hit in found.hits
             if hit.coverage >= CARD_COVERAGE
         ]
