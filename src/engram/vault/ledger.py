@@ -14,7 +14,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from engram import files
@@ -164,9 +164,9 @@ class Ledger:
         try:
             body = json.loads(raw)
             mac = str(body.pop("mac"))
-            changes = tuple(FileChange(**row) for row in body.pop("changes", ()))
-            is_ours = same_digits(mac, self._mac({**body, "changes": [_change(c) for c in changes]}))
+            is_ours = same_digits(mac, self._mac(body))
             is_next = body.pop("prev") == before
+            changes = tuple(FileChange(**row) for row in body.pop("changes", ()))
             return Line(changes=changes, is_sealed=is_ours and is_next, end=end, mac=mac, **body)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return Line(event="unreadable", at="", root="", is_sealed=False, end=end, mac=mac)
@@ -222,19 +222,8 @@ def _plain(line: Line) -> dict[str, Any]:
     if line.data:
         body["data"] = dict(line.data)
     if line.changes:
-        body["changes"] = [_change(change) for change in line.changes]
+        body["changes"] = [asdict(change) for change in line.changes]
     return body
-
-
-def _change(change: FileChange) -> dict[str, Any]:
-    return {
-        "path": change.path,
-        "before": change.before,
-        "after": change.after,
-        "id": change.id,
-        "type": change.type,
-        "content_hash": change.content_hash,
-    }
 
 
 def _whole_end(handle: int) -> int:
