@@ -9,10 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from engram.core.candidate import Candidate
-from engram.core.memory import (
-    Memory,
-    title_for,
-)
+from engram.core.memory import Memory, title_for
 from engram.core.proposal import Plan, Proposal
 from engram.core.standing import Standing, is_expired
 from engram.core.verdict import Action, Verdict, decide
@@ -157,7 +154,7 @@ class Committing:
             memory = replace(memory, supersedes=(verdict.target,))
             made += changed
             result, reason = "superseded", f"replaces {verdict.target}"
-        made.append(_new_file(plan.path, memory_file.render(memory, scope=plan.scope)))
+        made.append(_file(plan.path, None, memory_file.render(memory, scope=plan.scope)))
         return replace(ended(result, reason), path=plan.path), made
 
     def _changed(
@@ -239,11 +236,11 @@ class Committing:
             origin=candidate.origin or None,
             variants=candidate.variants or None,
         )
-        return _changed_file(target.path, target.text, after)
+        return _file(target.path, target.text, after)
 
     def _superseded(self, target: _Target, successor: str) -> FileChange:
         fields = {"lifecycle": "superseded", "superseded_by": successor, "updated": self._now()[:10]}
-        return _changed_file(target.path, target.text, memory_file.change(target.text, fields))
+        return _file(target.path, target.text, memory_file.change(target.text, fields))
 
     def _promoted(self, candidate: Candidate, place: MemoryRoot) -> list[FileChange]:
         """A note that becomes a memory goes."""
@@ -282,7 +279,7 @@ class Committing:
             path=plan.path,
             valid_until=memory.valid_until,
         )
-        return outcome, [_new_file(plan.path, text)]
+        return outcome, [_file(plan.path, None, text)]
 
 
 def purge_notes(place: MemoryRoot, *, today: str) -> int:
@@ -302,14 +299,8 @@ def purge_notes(place: MemoryRoot, *, today: str) -> int:
     return len(gone)
 
 
-def _new_file(path: str, text: str) -> FileChange:
-    memory = memory_file.parse(text, path=path)
-    return FileChange(
-        path=path, before=None, after=text, id=memory.id, type=memory.type, content_hash=memory.actual_hash
-    )
-
-
-def _changed_file(path: str, before: str, after: str) -> FileChange:
+def _file(path: str, before: str | None, after: str) -> FileChange:
+    """A file as it will be, under the id and hash of the memory it then holds."""
     memory = memory_file.parse(after, path=path)
     return FileChange(
         path=path, before=before, after=after, id=memory.id, type=memory.type, content_hash=memory.actual_hash

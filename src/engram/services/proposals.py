@@ -11,14 +11,7 @@ from engram.core import proposal as waiting
 from engram.core import times
 from engram.core.candidate import MAX_CANDIDATES, Candidate, Parsed, one_candidate, parse_candidates, plain_candidate
 from engram.core.clean import clean, redact
-from engram.core.memory import (
-    MAX_TEXT_BYTES,
-    TYPE_WORDS,
-    TYPES,
-    is_readable_id,
-    name_for,
-    title_for,
-)
+from engram.core.memory import MAX_TEXT_BYTES, TYPE_WORDS, TYPES, is_readable_id, name_for, title_for
 from engram.core.proposal import Plan, Proposal, hash_token, numbers_of, same_digits, seal, unseal
 from engram.core.standing import Standing
 from engram.core.verdict import Action, Verdict
@@ -36,6 +29,10 @@ from engram.vault.ledger import Line
 SAVE_SCOPES = ("workspace", "global", "both")
 MAX_OBJECTIVE = 200
 DECLINED_TEXT = "approval was declined in the approval dialog"
+
+
+# Whether a pending record is the one that a person means.
+_IsMeant = Callable[[Mapping[str, Any]], bool]
 
 
 class Proposals:
@@ -88,6 +85,7 @@ class Proposals:
     def propose_candidates(
         self, candidates: Sequence[Candidate], *, scope: str | None, tool: str, notices: Sequence[str] = ()
     ) -> Proposed:
+        """These candidates as a proposal that waits for a person; raises as `propose`."""
         drafted, notice = self._drafted(candidates, scope=scope, tool=tool)
         return self._wait(drafted, (*notices, notice))
 
@@ -242,26 +240,17 @@ class Proposals:
         `approve` is "all" or candidate numbers; `scope` may narrow the proposal's. Everything wrong with the call is
         an error that leaves the token as it was; an attempted write uses it up.
         """
-        wanted = hash_token(token.strip())
-        return self._commit(
-            lambda record: same_digits(str(record.get("token_hash", "")), wanted), approve, how=how, scope=scope
-        )
+        return self._commit(_with_token(token.strip()), approve, how=how, scope=scope)
 
     def approve(self, name: str, approve: Any, *, how: str) -> Committed:
         """As `commit`, for a person who names the proposal by its first digits."""
-        return self._commit(lambda record: _is_named(record, name), approve, how=how, scope=None)
+        return self._commit(_with_name(name), approve, how=how, scope=None)
 
-    def _commit(
-        self, is_meant: Callable[[Mapping[str, Any]], bool], approve: Any, *, how: str, scope: str | None
-    ) -> Committed:
+    def _commit(self, is_meant: _IsMeant, approve: Any, *, how: str, scope: str | None) -> Committed:
         home = self._roots.pending_root
         with home.ledger.locked():
             records = pending.read(home.root)
-            at = next((at for at, record in enumerate(records) if is_meant(record)), None)
-            if at is None:
-                raise NotFound(
-                    "no such proposal waits in this workspace", hint="propose again; a token works once, for 30 minutes"
-                )
+            at = _place_of(records, is_meant, hint="propose again; a token works once, for 30 minutes")
             proposal = self._opened(records[at], home)
             numbers = numbers_of(approve, len(proposal.candidates))
             if numbers is None:
@@ -293,20 +282,17 @@ class Proposals:
 
     def decline(self, token: str) -> None:
         """A person said no: the token is dead."""
-        wanted = hash_token(token)
-        self._settle(lambda record: same_digits(str(record.get("token_hash", "")), wanted))
+        self._settle(_with_token(token))
 
     def reject(self, name: str) -> Proposal:
         """As `decline`, for a person who names the proposal."""
-        return self._settle(lambda record: _is_named(record, name))
+        return self._settle(_with_name(name))
 
-    def _settle(self, is_meant: Callable[[Mapping[str, Any]], bool]) -> Proposal:
+    def _settle(self, is_meant: _IsMeant) -> Proposal:
         home = self._roots.pending_root
         with home.ledger.locked():
             records = pending.read(home.root)
-            at = next((at for at, record in enumerate(records) if is_meant(record)), None)
-            if at is None:
-                raise NotFound("no such proposal waits in this workspace", hint="engram review")
+            at = _place_of(records, is_meant, hint="engram review")
             proposal = self._opened(records[at], home)
             self._mark(home, records, at, proposal, waiting.DECLINED)
             said = Line(
@@ -351,7 +337,7 @@ class Proposals:
         home = self._roots.pending_root
         with home.ledger.locked():
             records = pending.read(home.root)
-            at = next(n for n, row in enumerate(records) if row.get("token_hash") == proposal.token_hash)
+            at = _place_of(records, _with_token(proposed.token), hint="propose again")
             self._mark(home, records, at, proposal, waiting.USED)
             done = self._committing.write(proposal, proposal.plans, how="force")
         return replace(done, notices=proposed.notices)
@@ -373,8 +359,23 @@ def _fits(plan: Plan, proposal: Proposal, scope: str | None) -> bool:
     return plan.scope == scope
 
 
-def _is_named(record: Mapping[str, Any], name: str) -> bool:
-    return len(name) >= 4 and is_readable_id(name) and str(record.get("token_hash", "")).startswith(name.lower())
+def _with_token(token: str) -> _IsMeant:
+    wanted = hash_token(token)
+    return lambda record: same_digits(str(record.get("token_hash", "")), wanted)
+
+
+def _with_name(name: str) -> _IsMeant:
+    if len(name) < 4 or not is_readable_id(name):
+        return lambda record: False
+    return lambda record: str(record.get("token_hash", "")).startswith(name.lower())
+
+
+def _place_of(records: Sequence[Mapping[str, Any]], is_meant: _IsMeant, *, hint: str) -> int:
+    """Where among the pending records the one that is meant stands. Raises `NotFound` with the hint."""
+    for at, record in enumerate(records):
+        if is_meant(record):
+            return at
+    raise NotFound("no such proposal waits in this workspace", hint=hint)
 
 
 def _later(at: str, *, minutes: int) -> str:

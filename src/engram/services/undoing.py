@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from engram.errors import Conflict, NotFound
 from engram.services.memory_roots import MemoryRoot, MemoryRoots, author
@@ -76,7 +76,7 @@ def _revoked(place: MemoryRoot, undone: Line) -> list[list[str]]:
     """The approvals that go with a batch: those that no other batch has given which still stands."""
     given = {(one.type, one.id, one.content_hash) for one in undone.changes if one.content_hash}
     lines = [line for line in place.ledger.lines() if line.is_sealed]
-    taken_back = {str(line.data.get("of", "")) for line in lines if line.event == ledger.UNDO}
+    taken_back = _batches_taken_back(lines)
     for line in lines:
         if line.event == ledger.COMMIT and line.batch not in (undone.batch, *taken_back):
             given -= {(one.type, one.id, one.content_hash) for one in line.changes}
@@ -84,16 +84,13 @@ def _revoked(place: MemoryRoot, undone: Line) -> list[list[str]]:
 
 
 def _last_batch(place: MemoryRoot, name: str | None) -> Line | None:
-    taken_back = set()
-    found: list[Line] = []
-    for line in place.ledger.lines():
-        if line.root != place.root.path or not line.is_sealed:
-            continue
-        if line.event == ledger.UNDO:
-            taken_back.add(str(line.data.get("of", "")))
-        elif line.event == ledger.COMMIT:
-            found.append(line)
-    for line in reversed(found):
-        if line.batch not in taken_back and (name is None or line.batch == name):
+    lines = [line for line in place.ledger.lines() if line.root == place.root.path and line.is_sealed]
+    taken_back = _batches_taken_back(lines)
+    for line in reversed(lines):
+        if line.event == ledger.COMMIT and line.batch not in taken_back and name in (None, line.batch):
             return line
     return None
+
+
+def _batches_taken_back(lines: Sequence[Line]) -> set[str]:
+    return {str(line.data.get("of", "")) for line in lines if line.event == ledger.UNDO}
