@@ -79,6 +79,8 @@ class Inbox:
 
 
 class Review:
+    """`new_batch` names a batch; times are RFC 3339 of `now`."""
+
     def __init__(
         self, roots: MemoryRoots, proposals: Proposals, *, now: Callable[[], str], new_batch: Callable[[], str]
     ) -> None:
@@ -134,9 +136,10 @@ class Review:
 
     def findings(self) -> list[Finding]:
         """What `engram doctor` says of memories: files, ledger, notes, and what must not be in Git."""
-        verified = self.verify()
-        if not self._roots.existing():
+        places = self._roots.existing()
+        if not places:
             return [Finding(id="memories.files", level="ok", message="no memories here")]
+        verified = self.verify()
         wrong = verified.wrong
         shown = "; ".join(f"{row.path} is {row.state}" for row in wrong[:5])
         found = [
@@ -153,7 +156,7 @@ class Review:
             Finding(id="memories.ledger", level="error", message=note, remedy="engram review")
             for note in verified.notes
         ]
-        for place in self._roots.existing():
+        for place in places:
             tracked = gitio.tracked(place.root.path, [pending.FILE, folder.WORKING])
             if tracked:
                 found.append(
@@ -169,7 +172,10 @@ class Review:
     def inbox(self) -> Inbox:
         """What waits: proposals, memories that nobody approved as they are, files that cannot be read, and the
         working notes."""
-        changed: list[Changed] = []
+        waiting = {Standing.EDITED, Standing.UNAPPROVED}
+        if self._roots.setting("trust.team") == "card":
+            waiting.add(Standing.TEAM)
+        changed: list[tuple[MemoryRoot, Indexed]] = []
         unreadable: list[Checked] = []
         notes: list[Checked] = []
         for place in self._roots.existing():
@@ -191,37 +197,18 @@ class Review:
                             detail=f"until {row.memory.valid_until}",
                         )
                     )
-                elif stands in (Standing.EDITED, Standing.UNAPPROVED) or (
-                    stands is Standing.TEAM and self._roots.setting("trust.team") == "card"
-                ):
-                    changed.append(self._changed(place, row, stands))
+                elif stands in waiting:
+                    changed.append((place, row))
         return Inbox(
             proposals=tuple(self._proposals.waiting()),
-            changed=tuple(changed),
+            changed=tuple(_changed(changed)),
             unreadable=tuple(unreadable),
             notes=tuple(notes),
         )
 
     def look_at(self, id: str) -> list[Changed]:
         """The memories with this id, each with its difference to what was approved last."""
-        return [self._changed(place, row, place.standing(row)) for place, row in self._named(id)]
-
-    def _changed(self, place: MemoryRoot, row: Indexed, stands: Standing) -> Changed:
-        assert row.memory is not None
-        now = folder.text_of(place.root, row.path)
-        before = _last_approved(place, row.path)
-        lines = unified_diff(
-            (before or "").splitlines(), now.splitlines(), "approved" if before else "nothing", row.path, lineterm=""
-        )
-        return Changed(
-            scope=place.root.scope,
-            id=row.memory.id,
-            type=row.memory.type,
-            path=row.path,
-            standing=str(stands),
-            diff="\n".join(lines),
-            text_hash=_digest(now),
-        )
+        return _changed(self._named(id))
 
     def approve_memory(self, id: str, *, how: str, shown: Sequence[Changed] | None = None) -> Committed:
         """Approve a memory as its file says it now, or as it was `shown` to the person. Raises `Unsafe` when it holds
@@ -385,14 +372,37 @@ def _approved_files(place: MemoryRoot) -> dict[str, str]:
     return should
 
 
-def _last_approved(place: MemoryRoot, path: str) -> str | None:
-    found: str | None = None
-    for line in place.ledger.lines():
-        if line.is_sealed and line.how in (*ledger.BY_A_PERSON, "force", "undo"):
-            for change in line.changes:
-                if change.path == path:
-                    found = change.after
-    return found
+def _changed(rows: Sequence[tuple[MemoryRoot, Indexed]]) -> list[Changed]:
+    """Each memory with its difference to what was approved last. A root's ledger is read once for all of them."""
+    approved = {place: _last_approved(place) for place in dict.fromkeys(place for place, _ in rows)}
+    return [_difference(place, row, approved[place].get(row.path)) for place, row in rows]
+
+
+def _difference(place: MemoryRoot, row: Indexed, before: str | None) -> Changed:
+    assert row.memory is not None
+    now = folder.text_of(place.root, row.path)
+    lines = unified_diff(
+        (before or "").splitlines(), now.splitlines(), "approved" if before else "nothing", row.path, lineterm=""
+    )
+    return Changed(
+        scope=place.root.scope,
+        id=row.memory.id,
+        type=row.memory.type,
+        path=row.path,
+        standing=str(place.standing(row)),
+        diff="\n".join(lines),
+        text_hash=_digest(now),
+    )
+
+
+def _last_approved(place: MemoryRoot) -> dict[str, str | None]:
+    """Path → the text that was approved last, None for a file that was taken away."""
+    return {
+        change.path: change.after
+        for line in place.ledger.lines()
+        if line.is_sealed and line.how in (*ledger.BY_A_PERSON, "force", "undo")
+        for change in line.changes
+    }
 
 
 def _free_place(place: MemoryRoot, path: str, now: str) -> str:
