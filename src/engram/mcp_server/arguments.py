@@ -32,6 +32,15 @@ def check(schema: dict[str, Any], given: dict[str, Any]) -> tuple[dict[str, Any]
     return values, [name for name in given if name not in properties]
 
 
+def ignored(unknown: list[str]) -> str:
+    """What is said of parameters that a tool does not know; "" when there are none."""
+    if not unknown:
+        return ""
+    from engram.core.clean import clean
+
+    return f"ignored, not a parameter: {', '.join(clean(name)[:60] for name in unknown[:10])}"
+
+
 def _value(name: str, wanted: dict[str, Any], raw: Any) -> Any:
     if "enum" in wanted:
         text = _text(raw).strip().lower()

@@ -14,7 +14,7 @@ from engram._version import __version__
 from engram.errors import EngramError, InvalidInput
 from engram.mcp_server import arguments, profiles
 from engram.mcp_server.core import Prompt, Resource, Result, Server, Template, Tool
-from engram.mcp_server.tools.memories import GOVERNED
+from engram.mcp_server.tools.memories import ABOUT_INDEX, GOVERNED, INDEX, MARKDOWN, ONE_MEMORY
 from engram.mcp_server.wire import INTERNAL, Failure
 
 TYPE_CHECKING = False
@@ -170,14 +170,14 @@ class _Memories:
         def read(uri: str, values: dict[str, str], call: Call) -> list[dict[str, Any]]:
             from engram.mcp_server import memory_calls
 
-            return [{"uri": uri, "mimeType": "text/markdown", "text": memory_calls.read_index(self._opened())}]
+            return [{"uri": uri, "mimeType": MARKDOWN, "text": memory_calls.read_index(self._opened())}]
 
         return [
             Resource(
-                uri="engram://index",
+                uri=INDEX,
                 name="index",
-                description="One line for each memory",
-                mime_type="text/markdown",
+                description=ABOUT_INDEX,
+                mime_type=MARKDOWN,
                 read=read,
             )
         ]
@@ -187,14 +187,14 @@ class _Memories:
             from engram.mcp_server import memory_calls
 
             text = memory_calls.read_memory(self._opened(), uri, values["id"], call)
-            return [{"uri": uri, "mimeType": "text/markdown", "text": text}]
+            return [{"uri": uri, "mimeType": MARKDOWN, "text": text}]
 
         return [
             Template(
-                uri="engram://memory/{id}",
+                uri=ONE_MEMORY,
                 name="memory",
                 description="One memory in full",
-                mime_type="text/markdown",
+                mime_type=MARKDOWN,
                 read=read,
             )
         ]
@@ -244,10 +244,7 @@ def _bind(row: dict[str, Any], open_app: Callable[[], App]) -> Tool:
         from engram.mcp_server.calls import CALLS
 
         text, data = CALLS[row["name"]](open_app(), values)
-        if unknown:
-            from engram.core.clean import clean
-
-            ignored = f"ignored, not a parameter: {', '.join(clean(name)[:60] for name in unknown[:10])}"
+        if ignored := arguments.ignored(unknown):
             text, data = f"{text}\nNote: {ignored}", {**data, "ignored": ignored}
         return Result(text, structured=data)
 

@@ -8,9 +8,10 @@ from urllib.parse import quote, unquote
 
 from engram.bootstrap import App
 from engram.errors import EngramError, InvalidInput, NotFound
-from engram.mcp_server import approval, eras
+from engram.mcp_server import approval, arguments, eras
 from engram.mcp_server.approval import Dialogs
 from engram.mcp_server.calls_in_flight import Call
+from engram.mcp_server.tools.memories import ABOUT_INDEX, INDEX, MARKDOWN, ONE_MEMORY
 from engram.mcp_server.wire import INTERNAL, INVALID_PARAMS, Failure, Result
 from engram.services import memory_views
 from engram.services.memory_views import View
@@ -19,10 +20,6 @@ from engram.services.proposals import role_names
 CONTRACT_VERSION = "1"
 Run = Callable[[App, dict[str, Any], Call, Dialogs], View]
 
-INDEX = "engram://index"
-MEMORY = "engram://memory/{id}"
-MARKDOWN = "text/markdown"
-
 
 def run(name: str, app: App, values: dict[str, Any], unknown: list[str], call: Call, dialogs: Dialogs) -> Result:
     """One call of a tool, as the seed's envelope; an error carries everything in its text."""
@@ -30,10 +27,7 @@ def run(name: str, app: App, values: dict[str, Any], unknown: list[str], call: C
         text, data, diagnostics = CALLS[name](app, values, call, dialogs)
     except EngramError as error:
         return failed(error)
-    if unknown:
-        from engram.core.clean import clean
-
-        ignored = f"ignored, not a parameter: {', '.join(clean(one)[:60] for one in unknown[:10])}"
+    if ignored := arguments.ignored(unknown):
         diagnostics = [*diagnostics, {"id": "arguments.ignored", "severity": "warning", "message": ignored}]
     envelope = {
         "contract_version": CONTRACT_VERSION,
@@ -186,7 +180,7 @@ def _listed(app: App) -> list[dict[str, Any]]:
             "uri": INDEX,
             "name": "index",
             "title": "Memories",
-            "description": "One line for each memory",
+            "description": ABOUT_INDEX,
             "mimeType": MARKDOWN,
         }
     ]
@@ -197,7 +191,7 @@ def _listed(app: App) -> list[dict[str, Any]]:
         listed.add(entry.id)
         rows.append(
             {
-                "uri": f"engram://memory/{quote(entry.id, safe='')}",
+                "uri": ONE_MEMORY.replace("{id}", quote(entry.id, safe="")),
                 "name": entry.id,
                 "title": entry.title,
                 "description": entry.summary,

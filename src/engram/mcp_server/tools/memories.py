@@ -8,6 +8,12 @@ if TYPE_CHECKING:
 
 GOVERNED = "governed"
 
+# Memories as resources.
+INDEX = "engram://index"
+ABOUT_INDEX = "One line for each memory"
+ONE_MEMORY = "engram://memory/{id}"
+MARKDOWN = "text/markdown"
+
 _TEXT: dict[str, Any] = {"type": "string"}
 _SCOPES: dict[str, Any] = {"enum": ["workspace", "global", "both"]}
 _TYPES: dict[str, Any] = {"enum": ["rule", "skill", "knowledge"]}
