@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.governed import GOVERNED, make_workspace, memories, waiting
+from tests.e2e.governed import GOVERNED, memories, waiting
 from tests.e2e.node import ROOT, node, packages
 
 CANDIDATES = "\n".join(
@@ -23,16 +23,6 @@ CANDIDATES = "\n".join(
     )
 )
 NOTE = {"text": "the parser is half done"}
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    return tmp_path / "shop"
-
-
-@pytest.fixture
-def root(shop: Path) -> Path:
-    return make_workspace(shop)
 
 
 def folders(root: Path) -> list[str]:

@@ -41,16 +41,6 @@ READS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    return tmp_path / "shop"
-
-
-@pytest.fixture
-def root(shop: Path) -> Path:
-    return make_workspace(shop)
-
-
 def commit(server: Governed, said: str, **more: Any) -> dict[str, Any]:
     """The result of approving every candidate of a proposal."""
     proposed = server.call("engram_save_session", text=said, **more)
