@@ -10,7 +10,7 @@ YES = ("y", "yes", "a", "all")
 
 
 def is_terminal() -> bool:
-    """Whether a person can be asked here: input and output are both a terminal."""
+    """Whether a person can be asked here: input is a terminal, and so is stderr, where the questions go."""
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 

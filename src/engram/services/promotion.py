@@ -58,6 +58,8 @@ class ImportedRoot:
 
 
 class Promotion:
+    """`store` opens the observations when they are needed; `new_batch` names a batch; times are RFC 3339 of `now`."""
+
     def __init__(
         self,
         roots: MemoryRoots,

@@ -47,6 +47,8 @@ class ProfileRow:
 
 
 class TrustService:
+    """What a person decides of roots, settings and profiles; times are RFC 3339 of `now`."""
+
     def __init__(self, roots: MemoryRoots, *, now: Callable[[], str]) -> None:
         self._roots = roots
         self._now = now

@@ -28,7 +28,8 @@ def commit(root: Root, book: Ledger, line: Line) -> None:
 
     Everything that can fail for lack of space happens before the line is written, which is the moment of commit.
     Raises `Conflict` when a file is not as `before` says, `StoreUnavailable` when it cannot be written: then nothing
-    has changed.
+    has changed. After that moment `StoreUnavailable` means that a file is in use elsewhere; the batch stands, and the
+    next reader or writer finishes it.
     """
     staged: list[_Staged] = []
     _sweep(root)
@@ -89,7 +90,7 @@ def _text(path: str) -> str | None:
 
 
 def _stage(root: Root, path: str, text: str) -> str:
-    """Write `text` where it waits to replace `path`; the mode is that of the file it will replace."""
+    """Write `text` where it waits to replace `path`; with the mode of the file there, or 644."""
     beside = os.path.join(_staging(root), f"{os.path.basename(path)}.{os.urandom(4).hex()}")
     try:
         os.makedirs(os.path.dirname(beside), exist_ok=True)
