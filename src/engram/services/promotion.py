@@ -11,7 +11,6 @@ from engram.core.clean import clean
 from engram.core.memory import TYPE_WORDS, TYPES
 from engram.core.ports import Store
 from engram.core.text import content_hash
-from engram.core.verdict import Action
 from engram.errors import Conflict, EngramError, InvalidInput, NotFound
 from engram.services.memory_roots import MemoryRoots, author
 from engram.services.proposals import Proposals
@@ -165,11 +164,12 @@ class Promotion:
         dry_run: bool,
     ) -> Gathered:
         waiting = {content_hash(c.text) for one in self._proposals.waiting() for c in one.proposal.candidates}
+        unasked = [candidate for candidate in candidates if content_hash(candidate.text) not in waiting]
         new: list[Candidate] = []
         said: set[str] = set()
-        for candidate in candidates:
+        for candidate, is_known in zip(unasked, self._proposals.are_known(unasked, scope=scope), strict=True):
             digest = content_hash(candidate.text)
-            if digest in said or digest in waiting or self._is_known(candidate, scope):
+            if digest in said or is_known:
                 continue
             said.add(digest)
             new.append(candidate)
@@ -186,10 +186,6 @@ class Promotion:
             known=len(candidates) - len(new),
             refused=tuple(refused),
         )
-
-    def _is_known(self, candidate: Candidate, scope: str | None) -> bool:
-        previewed = self._proposals.preview([candidate], scope=scope, tool="")
-        return all(plan.verdict.action is Action.NOOP for plan in previewed.proposal.plans)
 
     def _guidance_files(self) -> list[str]:
         found = []

@@ -101,16 +101,8 @@ class Proposals:
         chosen, places = self._targets(scope)
         for place in places:
             place.refresh()
-        candidates = [self._planning.typed(candidate, places) for candidate in candidates]
         by, notice = self._author()
-        plans: list[Plan] = []
-        for place in places:
-            known: list[tuple[Candidate, Plan]] = []
-            for candidate in candidates:
-                plan = self._planning.plan(candidate, place, by, earlier=known)
-                known.append((candidate, plan))
-                plans.append(plan)
-        plans.sort(key=lambda plan: plan.number)
+        candidates, plans = self._planned(candidates, places, by)
         return Proposal(
             token_hash="",
             root="",
@@ -125,6 +117,36 @@ class Proposals:
             by=by,
             states={place.root.scope: place.state for place in places},
         ), notice
+
+    def are_known(self, candidates: Sequence[Candidate], *, scope: str | None) -> list[bool]:
+        """Whether the memories say already what each of these says, each looked at by itself."""
+        if not candidates:
+            return []
+        for candidate in candidates:
+            refuse_candidate(candidate)
+        _, places = self._targets(scope)
+        for place in places:
+            place.refresh()
+        by, _ = self._author()
+        return [
+            all(plan.verdict.action is Action.NOOP for plan in self._planned([candidate], places, by)[1])
+            for candidate in candidates
+        ]
+
+    def _planned(
+        self, candidates: Sequence[Candidate], places: Sequence[MemoryRoot], by: str
+    ) -> tuple[list[Candidate], list[Plan]]:
+        """The candidates with their types, and what approving each would do in each root, by number."""
+        candidates = [self._planning.typed(candidate, places) for candidate in candidates]
+        plans: list[Plan] = []
+        for place in places:
+            known: list[tuple[Candidate, Plan]] = []
+            for candidate in candidates:
+                plan = self._planning.plan(candidate, place, by, earlier=known)
+                known.append((candidate, plan))
+                plans.append(plan)
+        plans.sort(key=lambda plan: plan.number)
+        return candidates, plans
 
     def propose_note(
         self, text: str, *, objective: str | None = None, type: str | None = None, scope: str | None = None
