@@ -8,6 +8,9 @@ from contextlib import contextmanager, suppress
 
 from engram.errors import StoreUnavailable
 
+# Without it Windows writes two bytes for a line end, and what is read back is not what was written.
+BINARY = getattr(os, "O_BINARY", 0)
+
 
 def private_folder(path: str) -> None:
     """Create `path` (and what leads to it) for this user only; an existing one of ours is closed to others.
@@ -82,7 +85,7 @@ def write_whole(path: str, text: str, *, mode: int = 0o600, lasting: bool = True
     folder, name = os.path.split(path)
     beside = os.path.join(folder, f".{name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
     try:
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, mode)
         try:
             data = memoryview(text.encode("utf-8", "surrogateescape"))
             while data:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -617,6 +618,20 @@ def test_two_candidates_of_one_proposal_that_clash_are_not_both_written(app: App
 
 
 # -- scopes ------------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_written_is_told_although_the_second_scope_could_not_be(app: App) -> None:
+    proposed = app.proposals.propose(f"TYPE: rule | TEXT: {PNPM}", scope="both")
+    rules = global_of(app) / "rules"
+    shutil.rmtree(rules, ignore_errors=True)
+    rules.parent.mkdir(parents=True, exist_ok=True)
+    rules.write_text("in the way", encoding="utf-8")
+
+    done = app.proposals.commit(proposed.token, "all")
+
+    assert [(one.scope, one.result) for one in done.outcomes] == [("workspace", "written"), ("global", "deferred")]
+    assert "could not be written" in done.outcomes[1].reason
+    assert done.wrote
 
 
 def test_both_scopes_write_two_files_of_one_batch(app: App) -> None:

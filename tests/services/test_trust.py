@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -565,3 +566,40 @@ def test_a_profile_is_a_global_root_of_its_own(make_app: Callable[..., App], tmp
     assert fresh.trust.remove_profile("client") == str(tmp_path / "client")
     with pytest.raises(SettingsError, match="profile"):
         global_of(make_app(process="last"))
+
+
+def test_changes_of_settings_at_the_same_time_all_stay(make_app: Callable[..., App], tmp_path: Path) -> None:
+    apps = [make_app(process=f"process-{number}") for number in range(4)]
+    together = threading.Barrier(len(apps))
+
+    def add(number: int) -> None:
+        together.wait()
+        for turn in range(5):
+            apps[number].trust.add_profile(f"p{number}-{turn}", str(tmp_path / f"p{number}-{turn}"))
+
+    threads = [threading.Thread(target=add, args=(number,)) for number in range(len(apps))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+    assert len(apps[0].trust.profiles()) == 20
+
+
+def test_ignore_rules_that_can_be_read_again_hide_no_more_than_they_say(app: App) -> None:
+    app.trust.init()
+    id = saved_id(app, "TYPE: rule | TEXT: Use pnpm for every install.")
+    ignore = root_of(app) / ".engramignore"
+    ignore.write_text("old/[z-a]\n", encoding="utf-8")
+    hidden, again = shown(app, "pnpm install"), shown(app, "pnpm install")
+    stamp = ignore.stat()
+    ignore.write_text("old/[a-z]\n", encoding="utf-8")
+    os.utime(ignore, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+
+    seen = shown(app, "pnpm install")
+
+    assert hidden.pack.selected == again.pack.selected == ()
+    assert again.notes == hidden.notes
+    assert any("hidden" in said for said in hidden.notes)
+    assert ids(seen.pack.selected) == [id]
+    assert not any("hidden" in said for said in seen.notes)

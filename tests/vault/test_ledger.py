@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engram.errors import Conflict, NotFound, StoreUnavailable
-from engram.vault import batch
+from engram.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
+from engram.vault import batch, ledger
 from engram.vault.ledger import APPLIED, COMMIT, FileChange, Ledger, Line, undo_of, user_key
 from engram.vault.roots import Root, root_at
 
@@ -120,6 +120,53 @@ def test_a_very_long_torn_line_is_dropped_too(book: Ledger, root: Root) -> None:
     book.append(line(root, name="b-2"))
 
     assert said(book) == [f"{COMMIT} b-1", f"{COMMIT} b-2"]
+
+
+def test_a_line_longer_than_any_reader_takes_hides_none_after_it(
+    book: Ledger, root: Root, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book.append(line(root))
+    with open(book.path, "ab") as file:
+        file.write(b"x" * 200_000 + b"\n")
+    book.append(line(root, name="b-2"))
+    monkeypatch.setattr(ledger, "MAX_LINE", 4_096)
+
+    found = list(book.lines())
+
+    assert [one.event for one in found] == [COMMIT, "unreadable", COMMIT]
+    assert found[-1].end == book.size()
+
+
+def test_a_batch_longer_than_any_reader_takes_is_refused_before_anything_is_written(
+    book: Ledger, root: Root, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "MAX_LINE", 4_096)
+
+    with pytest.raises(InvalidInput, match="nothing was saved"):
+        batch.commit(root, book, line(root, new("rules/long.md", "x" * 5_000)))
+
+    assert said(book) == []
+    assert not (Path(root.path) / "rules" / "long.md").exists()
+
+
+def test_the_seal_of_a_long_line_is_found_by_the_next_one(book: Ledger, root: Root) -> None:
+    book.append(line(root, new("rules/long.md", "x" * 900_000)))
+    book.append(line(root, name="b-2"))
+
+    assert all(one.is_sealed for one in book.lines())
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs a user whom modes stop")
+def test_a_file_that_cannot_be_removed_is_named(root: Root, book: Ledger) -> None:
+    path = Path(root.path) / "rules" / "a.md"
+    path.write_text("old\n", encoding="utf-8")
+    gone = FileChange(path="rules/a.md", before="old\n", after=None)
+    path.parent.chmod(0o500)
+    try:
+        with pytest.raises(StoreUnavailable, match=r"a\.md: cannot be removed"):
+            batch.commit(root, book, line(root, gone))
+    finally:
+        path.parent.chmod(0o700)
 
 
 def test_the_key_of_a_user_is_made_once_and_is_theirs_alone(data: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -61,6 +62,29 @@ def test_a_link_to_a_folder_leads_to_the_same_root(tmp_path: Path, home: Path) -
     (home / "link").symlink_to(home / "real")
 
     assert found(home / "link", home) == str(root)
+
+
+def test_a_process_sees_at_once_where_its_nearest_root_is(make_app: Callable[..., App], home: Path) -> None:
+    outer = made(home / "a")
+    deep = home / "a" / "b"
+    deep.mkdir()
+    app = make_app(workspace=deep)
+
+    def nearest() -> str | None:
+        place = app.roots.workspace
+        return place.root.path if place is not None else None
+
+    assert [nearest(), nearest()] == [str(outer), str(outer)]
+    inner = made(deep)
+    assert nearest() == str(inner)
+    shutil.rmtree(deep / ".agents")
+    assert nearest() == str(outer)
+    subprocess.run(["git", "init", "-q", str(home / "a")], check=True)
+    place = app.roots.workspace
+    assert place is not None
+    assert place.root.repository == str(home / "a")
+    shutil.rmtree(home / "a" / ".agents")
+    assert nearest() is None
 
 
 def test_a_root_has_one_identity_in_all_worktrees(repository: Callable[..., Path], tmp_path: Path) -> None:

@@ -89,8 +89,8 @@ class MemoryIndex(Protocol):
     def add_approvals(self, approvals: Sequence[Approval], *, notes: dict[str, str]) -> None:
         """Take in approvals and revocations, in order."""
 
-    def forget_approvals(self) -> None:
-        """For reading a ledger from its beginning again."""
+    def forget_approvals(self, *, notes: dict[str, str]) -> None:
+        """For reading a ledger from its beginning again; the notes that say how far it was read go in one step."""
 
     def is_approved(self, *, id: str, type: str, content_hash: str) -> bool: ...
     def search(self, query: Query, *, pool: int) -> FoundMemories:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,35 +57,61 @@ class Committing:
         outcomes: list[Outcome] = []
         name = self._new_batch()
         for scope in dict.fromkeys(plan.scope for plan in plans):
-            place = self._roots.named(scope)
-            with self._locked_besides(place):
-                if not place.root.exists:
-                    setup.create(place.root)
-                place.refresh()
-                changes: dict[str, FileChange] = {}
-                for plan in (plan for plan in plans if plan.scope == scope):
-                    candidate = by_number[plan.number]
-                    if proposal.kind == NOTE:
-                        outcome, made = self._note(proposal, candidate, plan)
-                    else:
-                        outcome, made = self._carry_out(proposal, candidate, plan, place, how, taken=changes)
-                    outcomes.append(outcome)
-                    changes |= {change.path: change for change in made}
-                if changes:
-                    line = Line(
-                        event=ledger.COMMIT,
-                        at=self._now(),
-                        root=place.root.path,
-                        how=how,
-                        by=proposal.by,
-                        batch=name,
-                        changes=tuple(changes.values()),
-                        data={"proposal": proposal.token_hash, "tool": proposal.tool},
-                    )
-                    place.write(line)
+            of_scope = [plan for plan in plans if plan.scope == scope]
+            try:
+                outcomes += self._write_one(proposal, by_number, of_scope, scope, how=how, name=name)
+            except EngramError as error:
+                if not _wrote(outcomes):
+                    raise
+                # The root before is written and stays so; an error alone would hide that.
+                reason = f"the {scope} memories could not be written: {error.message}"
+                outcomes += [
+                    Outcome(number=plan.number, scope=scope, result="deferred", id=plan.id, reason=reason)
+                    for plan in of_scope
+                ]
+        return Committed(outcomes=tuple(outcomes), batch=name if _wrote(outcomes) else "", kind=proposal.kind)
+
+    def _write_one(
+        self,
+        proposal: Proposal,
+        by_number: Mapping[int, Candidate],
+        plans: Sequence[Plan],
+        scope: str,
+        *,
+        how: str,
+        name: str,
+    ) -> list[Outcome]:
+        """The batch of one root."""
+        place = self._roots.named(scope)
+        outcomes: list[Outcome] = []
+        with self._locked_besides(place):
+            if not place.root.exists:
+                setup.create(place.root)
+            place.refresh()
+            changes: dict[str, FileChange] = {}
+            for plan in plans:
+                candidate = by_number[plan.number]
+                if proposal.kind == NOTE:
+                    outcome, made = self._note(proposal, candidate, plan)
+                else:
+                    outcome, made = self._carry_out(proposal, candidate, plan, place, how, taken=changes)
+                outcomes.append(outcome)
+                changes |= {change.path: change for change in made}
+            if changes:
+                line = Line(
+                    event=ledger.COMMIT,
+                    at=self._now(),
+                    root=place.root.path,
+                    how=how,
+                    by=proposal.by,
+                    batch=name,
+                    changes=tuple(changes.values()),
+                    data={"proposal": proposal.token_hash, "tool": proposal.tool},
+                )
+                place.write(line)
+            with suppress(StoreUnavailable):  # they are not shown any more; what was written must be told
                 purge_notes(place, today=self._now()[:10])
-        wrote = any(outcome.result not in ("deferred", "skipped") for outcome in outcomes)
-        return Committed(outcomes=tuple(outcomes), batch=name if wrote else "", kind=proposal.kind)
+        return outcomes
 
     @contextmanager
     def _locked_besides(self, place: MemoryRoot) -> Iterator[None]:
@@ -280,6 +306,10 @@ class Committing:
             valid_until=memory.valid_until,
         )
         return outcome, [_file(plan.path, None, text)]
+
+
+def _wrote(outcomes: Sequence[Outcome]) -> bool:
+    return any(outcome.result not in ("deferred", "skipped") for outcome in outcomes)
 
 
 def purge_notes(place: MemoryRoot, *, today: str) -> int:

@@ -16,7 +16,7 @@ from engram.errors import InvalidInput, NotFound, StoreUnavailable
 from engram.vault import batch, config, folder, ledger
 from engram.vault.config import Setting
 from engram.vault.ledger import Ledger, Line
-from engram.vault.roots import Root, global_root, workspace_root
+from engram.vault.roots import Nearest, Root, global_root, workspace_root
 
 # A root with more files than this is not looked through whole at each read of one process: its folders and the files
 # that are shown are. What was edited in place elsewhere is seen by the next whole look, at most so many seconds later.
@@ -27,6 +27,7 @@ TICK_NS = 50_000_000
 PATIENCE = 2.0
 
 SETTLED = "proposal"
+_UNREADABLE = " (unreadable)"
 TRUST_VARIABLE = "ENGRAM_TRUST"
 
 
@@ -55,7 +56,8 @@ class MemoryRoot:
         self.root = root
         self.index = index
         self.ledger = Ledger(root, data_folder=data_folder)
-        self.diagnostics: list[str] = []
+        self._hidden_because = ""
+        self._under_way = ""
         self._environ = environ
         self._monotonic = monotonic
         self._now_ns = now_ns
@@ -64,6 +66,11 @@ class MemoryRoot:
         self._uncommitted: frozenset[str] | None = None
         self._git_stamp = ""
         self._git_now: str | None = None
+
+    @property
+    def diagnostics(self) -> list[str]:
+        """What a reader should know of this root now."""
+        return [said for said in (self._hidden_because, self._under_way) if said]
 
     # -- freshness -------------------------------------------------------------------------------------------------
 
@@ -75,17 +82,23 @@ class MemoryRoot:
         soon = self._looked_at is not None and self._monotonic() - self._looked_at < WHOLE_LOOK_SECONDS
         if not (whole or anew) and soon and self._file_count > MANY_FILES and self._same_folders():
             return
+        known = self.index.stamps()  # before the walk: what another process takes in meanwhile must not look removed
         found = folder.walk(self.root)
-        known = self.index.stamps()
-        ignore_stamp = folder.ignore_stamp(self.root)
-        is_ignored: Callable[[str], bool]
-        if anew or ignore_stamp != self.index.note("ignore"):
+        ignored_by = folder.ignore_stamp(self.root)
+        known_by = self.index.note("ignore")
+        is_ignored = None
+        if known_by.endswith(_UNREADABLE):  # making a file readable does not change its stamp
+            is_ignored = self._ignoring()
+            ignored_by += _UNREADABLE if self._hidden_because else ""
+        if anew or ignored_by != known_by:
             known = dict.fromkeys(known, (-1, -1))
         changed = [path for path, stamp in found.files.items() if known.get(path) != stamp]
         removed = [path for path in known if path not in found.files]
-        if changed or removed or ignore_stamp != self.index.note("ignore"):
-            is_ignored = self._ignoring()
-            notes = {"ignore": ignore_stamp, "state": self._new_state()}
+        if changed or removed or ignored_by != known_by:
+            is_ignored = is_ignored or self._ignoring()
+            if self._hidden_because and not ignored_by.endswith(_UNREADABLE):
+                ignored_by += _UNREADABLE
+            notes = {"ignore": ignored_by, "state": self._new_state()}
             self.index.refresh(changed=self._read(changed, found, is_ignored), removed=removed, notes=notes)
             self._git_stamp = ""
         self.strays = found.strays
@@ -99,10 +112,12 @@ class MemoryRoot:
     def _ignoring(self) -> Callable[[str], bool]:
         """The ignore rules; while they cannot be read, everything is hidden, as they may hide anything."""
         try:
-            return folder.ignoring(self.root)
+            rules = folder.ignoring(self.root)
         except InvalidInput as error:
-            self.diagnostics = [f"{error.sentence()}; until then every memory is hidden"]
+            self._hidden_because = f"{error.sentence()}; until then every memory is hidden"
             return lambda path: True
+        self._hidden_because = ""
+        return rules
 
     def _same_folders(self) -> bool:
         return bool(self._folders) and folder.folder_stamps(self.root, tuple(self._folders)) == self._folders
@@ -161,15 +176,21 @@ class MemoryRoot:
         self._folders = folder.folder_stamps(self.root, tuple(places))
         self.catch_up()
 
+    def read_anew(self) -> None:
+        """Read the ledger from its beginning and every file."""
+        self.index.forget_approvals(notes={"ledger": "0", "trust": "", "broken": "0", "seal": ""})
+        self.refresh(anew=True)
+
     def catch_up(self) -> None:
         """Read what the ledger says since the last time, and finish a batch that a crash interrupted."""
+        self._under_way = ""
         size = self.ledger.size()
         read_to = int(self.index.note("ledger") or 0)
         if size == read_to:
             return
         notes = {name: self.index.note(name) for name in ("trust", "open", "broken")}
         if size < read_to:  # another ledger took its place, or it is gone with all that it said
-            self.index.forget_approvals()
+            self.index.forget_approvals(notes={})
             read_to, notes = 0, dict.fromkeys(notes, "")
         approvals: list[Approval] = []
         seal = self.index.note("seal") if read_to else ""
@@ -203,7 +224,7 @@ class MemoryRoot:
                 batch.recover(self.root, self.ledger)
                 return True
         except StoreUnavailable:
-            self.diagnostics.append("a batch of writes is under way; what it changes may not be shown yet")
+            self._under_way = "a batch of writes is under way; what it changes may not be shown yet"
             return False
 
     # -- trust -----------------------------------------------------------------------------------------------------
@@ -327,10 +348,14 @@ class MemoryRoots:
         self._open_index = open_index
         self._opened: dict[str, MemoryRoot] = {}
         self.problems: list[str] = []
+        self._nearest: Nearest | None = None
 
     @property
     def workspace(self) -> MemoryRoot | None:
+        if self._nearest is not None and self._nearest.is_still_so():
+            return self._open(self._nearest.root)
         found = workspace_root(self.folder, home=self.home)
+        self._nearest = Nearest.of(self.folder, found) if found is not None else None
         return self._open(found) if found is not None else None
 
     @cached_property
@@ -378,6 +403,10 @@ class MemoryRoots:
         return self._open(root)
 
     def _open(self, root: Root) -> MemoryRoot:
+        opened = self._opened.get(root.path)
+        if opened is not None and opened.root != root:  # it has become part of a repository: another ledger counts
+            opened.close()
+            del self._opened[root.path]
         if root.path not in self._opened:
             path = os.path.join(self.data_folder, "cache", f"{root.key}.db")
             self._opened[root.path] = MemoryRoot(

@@ -101,6 +101,8 @@ class Proposals:
         chosen, places = self._targets(scope)
         for place in places:
             place.refresh()
+        # Before the plans: what another process changes while they are made must not look as if they knew it.
+        states = {place.root.scope: place.state for place in places}
         by, notice = self._author()
         candidates, plans = self._planned(candidates, places, by)
         return Proposal(
@@ -115,7 +117,7 @@ class Proposals:
             candidates=tuple(candidates),
             plans=tuple(plans),
             by=by,
-            states={place.root.scope: place.state for place in places},
+            states=states,
         ), notice
 
     def are_known(self, candidates: Sequence[Candidate], *, scope: str | None) -> list[bool]:

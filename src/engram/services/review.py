@@ -345,9 +345,7 @@ class Review:
         """Read everything again; how many files each root has."""
         counts = {}
         for place in self._roots.existing():
-            place.index.forget_approvals()
-            place.index.add_approvals([], notes={"ledger": "0", "trust": "", "broken": "0"})
-            place.refresh(anew=True)
+            place.read_anew()
             counts[place.root.scope] = len(place.index.stamps())
         return counts
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from engram import files
 from engram.core.standing import Standing
 from engram.errors import Conflict, InvalidInput, NotFound
 from engram.services.memory_roots import MemoryRoot, MemoryRoots, author
@@ -137,9 +139,17 @@ class TrustService:
         """Set (or with None take out) one setting, in the workspace's file or the user's; the path of the file."""
         config.check_key(name)
         read = None if value is None else config.read_value(name, value)
-        path = self._settings_file(for_user=for_user)
-        config.change_file(path, name, read)
+        with self._alone():
+            path = self._settings_file(for_user=for_user)
+            config.change_file(path, name, read)
         return path
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Nobody else changes settings or profiles of this user meanwhile: each change keeps what is there."""
+        files.private_folder(self._roots.data_folder)
+        with files.locked(os.path.join(self._roots.data_folder, "engram-settings.lock")):
+            yield
 
     def _settings_file(self, *, for_user: bool) -> str:
         place = self._roots.workspace
@@ -162,31 +172,34 @@ class TrustService:
     def add_profile(self, name: str, path: str) -> ProfileRow:
         """Name a global root."""
         check_profile_name(name)
-        found = read_profiles(self._roots.data_folder)
-        if name in found.paths:
-            raise Conflict(f"the profile `{name}` is there already", hint="engram profile remove it first")
         whole = os.path.abspath(os.path.expanduser(path))
-        setup.create(root_at(whole, scope="global"))
-        write_profiles(self._roots.data_folder, Profiles(active=found.active, paths={**found.paths, name: whole}))
+        with self._alone():
+            found = read_profiles(self._roots.data_folder)
+            if name in found.paths:
+                raise Conflict(f"the profile `{name}` is there already", hint="engram profile remove it first")
+            setup.create(root_at(whole, scope="global"))
+            write_profiles(self._roots.data_folder, Profiles(active=found.active, paths={**found.paths, name: whole}))
         return ProfileRow(name=name, path=whole, is_active=False, exists=True)
 
     def use_profile(self, name: str, *, for_workspace: bool) -> None:
         """Make a profile the active one, of this user or of this workspace; "" means none."""
-        found = read_profiles(self._roots.data_folder)
-        if name and name not in found.paths:
-            raise NotFound(f"no profile `{name}`", hint="engram profile list")
-        if for_workspace:
-            place = self._roots.named("workspace")
-            config.change_file(os.path.join(place.root.path, config.FILE), "default_profile", name or None)
-        else:
-            write_profiles(self._roots.data_folder, Profiles(active=name, paths=found.paths))
+        with self._alone():
+            found = read_profiles(self._roots.data_folder)
+            if name and name not in found.paths:
+                raise NotFound(f"no profile `{name}`", hint="engram profile list")
+            if for_workspace:
+                place = self._roots.named("workspace")
+                config.change_file(os.path.join(place.root.path, config.FILE), "default_profile", name or None)
+            else:
+                write_profiles(self._roots.data_folder, Profiles(active=name, paths=found.paths))
 
     def remove_profile(self, name: str) -> str:
         """Forget a profile; its folder stays. The path."""
-        found = read_profiles(self._roots.data_folder)
-        if name not in found.paths:
-            raise NotFound(f"no profile `{name}`", hint="engram profile list")
-        rest = {other: path for other, path in found.paths.items() if other != name}
-        active = "" if found.active == name else found.active
-        write_profiles(self._roots.data_folder, Profiles(active=active, paths=rest))
+        with self._alone():
+            found = read_profiles(self._roots.data_folder)
+            if name not in found.paths:
+                raise NotFound(f"no profile `{name}`", hint="engram profile list")
+            rest = {other: path for other, path in found.paths.items() if other != name}
+            active = "" if found.active == name else found.active
+            write_profiles(self._roots.data_folder, Profiles(active=active, paths=rest))
         return found.paths[name]

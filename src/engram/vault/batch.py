@@ -96,7 +96,7 @@ def _stage(root: Root, path: str, text: str) -> str:
         os.makedirs(os.path.dirname(beside), exist_ok=True)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o644
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | files.BINARY, mode)
         try:
             left = memoryview(text.encode("utf-8", "surrogateescape"))
             while left:
@@ -131,7 +131,13 @@ def _remove_gone(root: Root, changes: Sequence[FileChange]) -> bool:
         if change.after is None and change.before is not None:
             path = inside(root, change.path)
             if _text(path) == change.before:
-                os.unlink(path)
+                try:
+                    os.unlink(path)
+                except OSError as error:
+                    raise StoreUnavailable(
+                        f"{path}: cannot be removed now: {error.strerror}; the next read finishes it",
+                        hint="close what holds the file, and check permissions of its folder",
+                    ) from error
                 removed = True
     return removed
 

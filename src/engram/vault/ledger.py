@@ -19,7 +19,7 @@ from typing import Any
 
 from engram import files
 from engram.core.proposal import same_digits
-from engram.errors import StoreUnavailable
+from engram.errors import InvalidInput, StoreUnavailable
 from engram.vault.roots import Root
 
 FOLDER = "ledger"
@@ -109,16 +109,22 @@ class Ledger:
         with file:
             file.seek(after)
             at = after
-            while (raw := file.readline(MAX_LINE)).endswith(b"\n"):
+            while raw := file.readline(MAX_LINE):
                 at += len(raw)
+                while not raw.endswith(b"\n") and (more := file.readline(MAX_LINE)):  # longer than any that we write
+                    at += len(more)
+                    raw = more
+                if not raw.endswith(b"\n"):
+                    return
                 line = self._read(raw, at, mac)
                 mac = line.mac
                 yield line
 
     def append(self, line: Line, *, lasting: bool = True) -> None:
-        """Add a line; on disk when this returns. Raises `StoreUnavailable`, and then nothing was added."""
+        """Add a line; on disk when this returns. Raises `StoreUnavailable`, or `InvalidInput` for a line longer
+        than any reader takes, and then nothing was added."""
         try:
-            handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | files.BINARY, 0o600)
         except OSError as error:
             raise self._unwritable(error) from error
         try:
@@ -127,6 +133,11 @@ class Ledger:
             body["prev"] = _last_mac(handle, end)
             body["mac"] = self._mac(body)
             raw = (json.dumps(body, ensure_ascii=False, separators=(",", ":")) + "\n").encode("utf-8", "replace")
+            if len(raw) > MAX_LINE:
+                raise InvalidInput(
+                    f"changes {len(raw) >> 20} MB of text at once, and {MAX_LINE >> 20} is the most; nothing was saved",
+                    hint="approve fewer at a time",
+                )
             try:
                 os.ftruncate(handle, end)
                 os.lseek(handle, end, os.SEEK_SET)
@@ -203,15 +214,24 @@ def user_key(folder: str) -> bytes:
     with files.locked(path + ".lock"):
         if not os.path.exists(path) or os.path.getsize(path) != 32:
             beside = f"{path}.{os.getpid()}.tmp"
-            handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             try:
-                os.write(handle, os.urandom(32))
-                os.fsync(handle)
-            finally:
-                os.close(handle)
-            os.replace(beside, path)
-    with open(path, "rb") as file:
-        return file.read(64)
+                handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | files.BINARY, 0o600)
+                try:
+                    os.write(handle, os.urandom(32))
+                    os.fsync(handle)
+                finally:
+                    os.close(handle)
+                os.replace(beside, path)
+            except OSError as error:
+                raise StoreUnavailable(f"{path}: cannot be written: {error.strerror}", hint=_PLACE) from error
+    try:
+        with open(path, "rb") as file:
+            return file.read(64)
+    except OSError as error:
+        raise StoreUnavailable(f"{path}: cannot be read: {error.strerror}", hint=_PLACE) from error
+
+
+_PLACE = "check permissions and free space"
 
 
 def _plain(line: Line) -> dict[str, Any]:
@@ -244,17 +264,26 @@ def _whole_end(handle: int) -> int:
 def _last_mac(handle: int, end: int) -> str:
     """The seal of the last whole line, as it stands there; "" for the first one."""
     start = end
+    size = 65536
     block = b""
     while start > 0 and block[:-1].rfind(b"\n") < 0:
-        size = min(start, 65536)
-        start -= size
+        start = max(0, end - size)
         os.lseek(handle, start, os.SEEK_SET)
-        block = os.read(handle, size) + block
+        block = _read_exactly(handle, end - start)
+        size *= 4
     line = block[:-1].rpartition(b"\n")[2]
     try:
         return str(json.loads(line)["mac"]) if line else ""
     except (ValueError, TypeError, KeyError, RecursionError):
         return ""
+
+
+def _read_exactly(handle: int, size: int) -> bytes:
+    blocks = []
+    while size > 0 and (block := os.read(handle, size)):
+        blocks.append(block)
+        size -= len(block)
+    return b"".join(blocks)
 
 
 def undo_of(line: Line) -> Sequence[FileChange]:

@@ -35,6 +35,7 @@ def write(root: Root, records: Sequence[Mapping[str, Any]]) -> None:
     """Replace the file. Need not survive a power cut: a lost proposal is made again, and a token whose use was lost
     finds its candidates known already."""
     # A line for each, so that a person can read it and the fast encoder can write it.
-    rows = ",\n".join(json.dumps(record, ensure_ascii=False) for record in records)
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    rows = ",\n".join(map(encode, records))
     text = f'{{"version": {VERSION}, "proposals": [\n{rows}\n]}}\n'
     files.write_whole(os.path.join(root.path, FILE), text, lasting=False)

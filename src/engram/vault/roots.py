@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -52,6 +53,43 @@ class Profiles:
 
     active: str
     paths: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nearest:
+    """A workspace root that was found, with what shows by a few looks that searching would find it again.
+
+    `above` are places between the folder and the root where another one would be nearer; `marks` are the device and
+    number of the root's folders and of the repository's `.git`.
+    """
+
+    root: Root
+    above: tuple[str, ...]
+    watched: tuple[str, ...]
+    marks: tuple[tuple[int, int, int] | None, ...]
+
+    @staticmethod
+    def of(folder: str, root: Root) -> Nearest:
+        top, at = os.path.dirname(os.path.dirname(root.path)), os.path.realpath(folder)
+        above: list[str] = []
+        while at not in (top, os.path.dirname(at)):
+            above.append(os.path.join(at, ROOT))
+            above.append(os.path.join(at, ".git"))
+            at = os.path.dirname(at)
+        watched = (folder, os.path.dirname(root.path), root.path, os.path.join(top, ".git"))
+        return Nearest(root=root, above=tuple(above), watched=watched, marks=tuple(map(_mark_of, watched)))
+
+    def is_still_so(self) -> bool:
+        return tuple(map(_mark_of, self.watched)) == self.marks and not any(map(os.path.exists, self.above))
+
+
+def _mark_of(path: str) -> tuple[int, int, int] | None:
+    """What a path leads to; a `.git` that is a file says itself where the repository is, so its time counts as well."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_mtime_ns if stat.S_ISREG(found.st_mode) else 0
 
 
 def workspace_root(folder: str, *, home: str) -> Root | None:

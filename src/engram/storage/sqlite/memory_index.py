@@ -223,10 +223,10 @@ class SqliteMemoryIndex:
                     )
             _keep(connection, notes)
 
-    def forget_approvals(self) -> None:
-        """For reading a ledger from its beginning again."""
+    def forget_approvals(self, *, notes: dict[str, str]) -> None:
         with self._open() as connection, immediate(connection):
             connection.execute("DELETE FROM approval")
+            _keep(connection, notes)
 
     def is_approved(self, *, id: str, type: str, content_hash: str) -> bool:
         with self._open() as connection:
