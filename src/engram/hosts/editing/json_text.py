@@ -1,0 +1,310 @@
+"""Where things stand in a JSON text with comments and trailing commas, and how to cut and insert there.
+
+The parse is the standard library's: comments and trailing commas are blanked out, so that every position stays, and
+what is left has to be JSON. Nothing is ever written anew that was not asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engram.hosts.editing.edit import Keys, Untouched, newline_near
+
+_SPACE = " \t\r\n"
+_PIECES = re.compile(r'"[^"\\\r\n]*(?:\\[^\r\n][^"\\\r\n]*)*"|//[^\r\n]*|/\*.*?\*/|["/]', re.DOTALL)
+_STRING_OR_COMMA = re.compile(r'"[^"\\\r\n]*(?:\\[^\r\n][^"\\\r\n]*)*"|,(?=[ \t\r\n]*[}\]])')
+_INDENTED = re.compile(r'[\r\n]([ \t]+)["{\[]')
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A text that parsed. `plain` is the same text, as long, without comments and trailing commas."""
+
+    text: str
+    plain: str
+    remarks: tuple[tuple[int, int], ...]
+    commas: frozenset[int]
+    start: int
+    end: int
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A member of an object, or an element of an array (without a key). `start` is where its key stands."""
+
+    key: str
+    start: int
+    at: int
+    end: int
+    value: Any
+
+
+def read(text: str) -> Page:
+    """Raises `Untouched` for what no parser of such files would take."""
+    remarks: list[tuple[int, int]] = []
+
+    def blank(found: re.Match[str]) -> str:
+        piece = found.group()
+        if len(piece) == 1:
+            raise Untouched("skipped", f"cannot be parsed: line {_line(text, found.start())}")
+        if piece[0] == '"':
+            return piece
+        remarks.append(found.span())
+        return re.sub(r"[^\r\n]", " ", piece)
+
+    commas: set[int] = set()
+    plain = _PIECES.sub(blank, text)
+
+    def drop(found: re.Match[str]) -> str:
+        if found.group() != ",":
+            return found.group()
+        before = found.start() - 1
+        while before >= 0 and plain[before] in _SPACE:
+            before -= 1
+        if before < 0 or plain[before] in "{[,:":
+            return ","
+        commas.add(found.start())
+        return " "
+
+    bare = _STRING_OR_COMMA.sub(drop, plain)
+    start = _skip(bare, 0)
+    try:
+        value, end = _DECODER.raw_decode(bare, start)
+        rest = _skip(bare, end)
+        if rest < len(bare):
+            raise json.JSONDecodeError("something follows the value", bare, rest)
+    except json.JSONDecodeError as error:
+        raise Untouched("skipped", f"cannot be parsed: line {error.lineno}, {error.msg}") from error
+    except RecursionError as error:
+        raise Untouched("skipped", "is nested too deeply to be edited") from error
+    return Page(text, bare, tuple(remarks), frozenset(commas), start, end, value)
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _SPACE:
+        at += 1
+    return at
+
+
+def _refuse(word: str) -> Any:
+    raise json.JSONDecodeError(f"{word} is no value", word, 0)
+
+
+def _whole_number(digits: str) -> int | float:
+    return int(digits) if len(digits) < 400 else float(digits)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_int=_whole_number)
+
+
+def children(page: Page, at: int) -> list[Child]:
+    """What stands directly in the object or array that begins at `at`."""
+    plain, found = page.plain, []
+    is_object, close = plain[at] == "{", "}" if plain[at] == "{" else "]"
+    at = _skip(plain, at + 1)
+    while plain[at] != close:
+        start, key = at, ""
+        if is_object:
+            key, at = _DECODER.raw_decode(plain, at)
+            at = _skip(plain, _skip(plain, at) + 1)  # over the colon
+        value, end = _DECODER.raw_decode(plain, at)
+        found.append(Child(key, start, at, end, value))
+        at = _skip(plain, end)
+        if plain[at] == ",":
+            at = _skip(plain, at + 1)
+    return found
+
+
+def closing(page: Page, at: int) -> int:
+    """Where the object or array that begins at `at` has its closing bracket."""
+    return int(_DECODER.raw_decode(page.plain, at)[1]) - 1
+
+
+def find(page: Page, keys: Keys) -> tuple[int, Keys]:
+    """The place of the value at `keys`, or of the innermost object on the way that is there; and the keys that lead
+    to what was found. Raises `Untouched` where an object is expected and something else stands, or a key stands twice.
+    """
+    at = page.start
+    for depth, key in enumerate(keys):
+        if page.plain[at] != "{":
+            raise Untouched("skipped", f"{_named(keys[:depth])} is no object")
+        same = [child for child in children(page, at) if child.key == key]
+        if len(same) > 1:
+            raise Untouched("conflict", f"{_named(keys[: depth + 1])} stands there {len(same)} times")
+        if not same:
+            return at, keys[:depth]
+        at = same[0].at
+    return at, keys
+
+
+def _named(keys: Keys) -> str:
+    return f"`{'.'.join(keys)}`" if keys else "the top level"
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equal as JSON: `1` is not `true`."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+# --- inserting and exchanging
+
+
+def insert(page: Page, at: int, key: str, value: Any) -> str:
+    """The text with one more member (or element) at the end of the object or array at `at`."""
+    text, kids, close = page.text, children(page, at), closing(page, at)
+    within = [span for span in page.remarks if (kids[-1].end if kids else at) <= span[0] < close]
+    name = f"{json.dumps(key, ensure_ascii=False)}: " if page.plain[at] == "{" else ""
+    if not kids and not within:
+        inner = text[at + 1 : close]
+        if not _breaks(inner):
+            if at != page.start and not _breaks(text[page.start : page.end]):
+                return f"{text[: at + 1]}{name}{_inline(value)}{text[close:]}"
+            end = newline_near(text, at)
+            deep = _indent_at(text, at) + unit(page)
+            made = f"{end}{deep}{name}{_spread(value, deep, end, unit(page))}{end}{_indent_at(text, at)}"
+            return text[: at + 1] + made + text[close:]
+    lead = _lead(page, at, kids)
+    spot = max([at + 1, *([kids[-1].end] if kids else []), *(end for _, end in within)])
+    comma = next((spot for spot in page.commas if kids and kids[-1].end <= spot < close), -1)
+    spot = max(spot, comma + 1)
+    if not _breaks(lead) and within and text.startswith("//", within[-1][0]) and spot == within[-1][1]:
+        lead = newline_near(text, spot) + _indent_at(text, at) + unit(page)
+    if _breaks(lead):
+        deep = lead.lstrip("\r\n")
+        said = _spread(value, deep, lead[: len(lead) - len(deep)], unit(page))
+    else:
+        said = _inline(value)
+    made = f"{lead}{name}{said}"
+    if not kids:
+        return text[:spot] + made + text[spot:]
+    if comma >= 0:
+        return f"{text[:spot]}{made},{text[spot:]}"
+    last = kids[-1].end
+    return f"{text[:last]},{text[last:spot]}{made}{text[spot:]}"
+
+
+def exchange(page: Page, child: Child, value: Any) -> str:
+    """The text with another value in the place of that of `child`."""
+    text = page.text
+    if _breaks(text[child.at : child.end]) or (isinstance(value, dict) and _breaks(text[page.start : page.end])):
+        end = newline_near(text, child.at)
+        said = _spread(value, _indent_at(text, child.at), end, unit(page))
+    else:
+        said = _inline(value)
+    return text[: child.at] + said + text[child.end :]
+
+
+def unit(page: Page) -> str:
+    """One step of indentation in this text."""
+    found = _INDENTED.search(page.plain)
+    if found is None:
+        return "  "
+    return "\t" if "\t" in found.group(1) else found.group(1)[:8]
+
+
+def _lead(page: Page, at: int, kids: list[Child]) -> str:
+    """The white space that a new child gets in front: that of the one before it, without blank lines."""
+    text = page.text
+    if not kids:
+        if _breaks(text[at : closing(page, at)]):
+            return newline_near(text, at + 1) + _indent_at(text, at) + unit(page)
+        return " "
+    start = kids[-1].start
+    begin = start
+    while text[begin - 1] in _SPACE:
+        begin -= 1
+    run = text[begin:start]
+    if _breaks(run):
+        indent = start
+        while text[indent - 1] in " \t":
+            indent -= 1
+        return newline_near(text, indent) + text[indent:start]
+    return run or " "
+
+
+def _breaks(text: str) -> bool:
+    return "\n" in text or "\r" in text
+
+
+def _indent_at(text: str, at: int) -> str:
+    begin = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+    end = begin
+    while end < at and text[end] in " \t":
+        end += 1
+    return text[begin:end]
+
+
+def _inline(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _spread(value: Any, deep: str, end: str, step: str) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=step).replace("\n", end + deep)
+
+
+# --- taking out
+
+
+def cut(page: Page, at: int, child: Child) -> str:
+    """The text without `child` of the object or array at `at`, its comma and the white space in front of it."""
+    text, kids = page.text, children(page, at)
+    index = next(place for place, kid in enumerate(kids) if kid.start == child.start)
+    close = closing(page, at)
+    after = next((spot for spot in sorted(page.commas) if child.end <= spot < close), -1)
+    if index + 1 < len(kids):
+        comma = page.plain.index(",", child.end)
+    elif after >= 0:
+        comma = after
+    elif index:
+        comma = page.plain.index(",", kids[index - 1].end)
+    else:
+        comma = -1
+    spans = [(_lead_start(page, child), child.end)]
+    if comma >= 0:
+        spans.append((comma, comma + 1))
+    for begin, end in sorted(spans, reverse=True):
+        text = text[:begin] + text[end:]
+    if len(kids) > 1:
+        return text
+    left = read(text)
+    end = closing(left, at)
+    return text if text[at + 1 : end].strip(_SPACE) else text[: at + 1] + text[end:]
+
+
+def _lead_start(page: Page, child: Child) -> int:
+    """Where the white space before `child` begins; it stays when a comment that ends with its line would swallow what
+    comes after."""
+    text, begin = page.text, child.start
+    remark = max((span for span in page.remarks if span[1] <= child.start), default=(0, 0))
+    while begin > remark[1] and text[begin - 1] in _SPACE:
+        begin -= 1
+    if begin == remark[1] and text.startswith("//", remark[0]):
+        rest = child.end
+        while rest < len(text) and text[rest] in " \t,":
+            rest += 1
+        if rest < len(text) and text[rest] not in "\r\n":
+            return child.start
+    return begin
+
+
+def is_bare(page: Page, at: int) -> bool:
+    """Whether the object or array at `at` holds nothing, no comment either."""
+    return not page.text[at + 1 : closing(page, at)].strip(_SPACE)
+
+
+def unharmed(before: Any, after: Any, keys: Keys) -> bool:
+    """Whether everything beside the path `keys` has the value that it had; what is at its end is not compared."""
+    if not keys or not isinstance(before, Mapping) or not isinstance(after, Mapping):
+        return True
+    others = {key: value for key, value in before.items() if key != keys[0]}
+    left = {key: value for key, value in after.items() if key != keys[0]}
+    return same(others, left) and unharmed(before.get(keys[0], {}), after.get(keys[0], {}), keys[1:])
