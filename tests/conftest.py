@@ -70,11 +70,13 @@ def make_app(data: Path, clock: Clock, tmp_path: Path) -> Iterator[Callable[...,
         count += 1
         return f"obs-{count:032x}"
 
-    def make(*, workspace: Path | None = None, process: str = "process-1", **environment: str) -> App:
+    def make(
+        *, workspace: Path | None = None, process: str = "process-1", profile: str = "", **environment: str
+    ) -> App:
         folder = workspace or tmp_path / "shop"
         folder.mkdir(exist_ok=True)
         settings = load({"ENGRAM_DATA_DIR": str(data), "ENGRAM_PROJECT": "shop", **environment})
-        app = App(settings, workspace=str(folder), process=process, now=clock, new_id=new_id)
+        app = App(settings, workspace=str(folder), process=process, profile=profile, now=clock, new_id=new_id)
         made.append(app)
         return app
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import sys
 
+from engram import streams
+
 
 def main() -> int:
     """The `engram` command."""
+    streams.open_missing()
     arguments = sys.argv[1:]
     first = arguments[0] if arguments else ""
     if first in ("--version", "-V", "version"):
         from engram._version import __version__
 
-        sys.stdout.write(f"engram {__version__}\n")
+        try:
+            streams.write(f"engram {__version__}\n")
+        except OSError:
+            return 1
         return 0
     if first == "mcp" and "--help" not in arguments and "-h" not in arguments:
         from engram.mcp_server import launch
@@ -25,6 +31,7 @@ def main() -> int:
 
 def main_mcp() -> int:
     """The `engram-mcp` command: the same server, with the governed tools unless others are asked for."""
+    streams.open_missing()
     if "--help" in sys.argv or "-h" in sys.argv:
         from engram.cli import main as run
 

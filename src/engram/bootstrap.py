@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from engram.services.status import Stats, Status
     from engram.services.transfer import Transfer
     from engram.services.trust import TrustService
+    from engram.services.undoing import Undoing
 
 
 def _now() -> str:
@@ -77,6 +79,7 @@ class App:
         self.new_token = new_token
         self.new_batch = new_batch
         self.profile = profile
+        self._passing = ""
 
     @cached_property
     def store(self) -> Store:
@@ -174,9 +177,30 @@ class App:
             data_folder=self.settings.data_folder,
             environ=os.environ,
             home=os.path.expanduser("~"),
-            open_index=_open_index,
+            open_index=self._open_index,
             profile=self.profile,
         )
+
+    def _open_index(self, path: str) -> MemoryIndex:
+        """The index in the file `path`; where none can be written, one that goes with this app, so that memories can
+        be read all the same."""
+        from engram.storage.sqlite.memory_index import open_index
+        from engram.storage.sqlite.read_only import is_read_only
+
+        cache = os.path.dirname(path)
+        cannot = is_read_only(path) or (os.path.lexists(cache) and not os.path.isdir(cache))
+        if cannot and (folder := self._temporary()):
+            path = os.path.join(folder, os.path.basename(path))
+        return open_index(path)
+
+    def _temporary(self) -> str:
+        """A private folder that goes with this app, or "" where none can be made."""
+        if not self._passing:
+            from tempfile import mkdtemp
+
+            with suppress(OSError):
+                self._passing = mkdtemp(prefix="engram-")
+        return self._passing
 
     @cached_property
     def memories(self) -> Memories:
@@ -217,6 +241,12 @@ class App:
         return Proposals(self.roots, now=self.now, new_token=self.new_token, new_batch=self.new_batch)
 
     @cached_property
+    def undoing(self) -> Undoing:
+        from engram.services.undoing import Undoing
+
+        return Undoing(self.roots, now=self.now, new_batch=self.new_batch)
+
+    @cached_property
     def review(self) -> Review:
         from engram.services.review import Review
 
@@ -248,12 +278,11 @@ class App:
             self.roots.close()
         if "store" in self.__dict__:
             self.store.close()
+        if self._passing:
+            from shutil import rmtree
 
-
-def _open_index(path: str) -> MemoryIndex:
-    from engram.storage.sqlite.memory_index import open_index
-
-    return open_index(path)
+            rmtree(self._passing, ignore_errors=True)
+            self._passing = ""
 
 
 def open_app(*, workspace: str | None = None, settings: Settings | None = None, profile: str = "") -> App:

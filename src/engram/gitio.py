@@ -184,12 +184,10 @@ def tracked(folder: str, paths: Sequence[str]) -> list[str]:
 
 
 def in_history(folder: str, paths: Sequence[str]) -> frozenset[str]:
-    """Which of the files (relative to `folder`) some commit of some branch holds."""
-    found = set()
-    for path in paths:
-        try:
-            if _run(folder, "log", "--all", "--format=%H", "--max-count=1", "--", path).strip():
-                found.add(path)
-        except (OSError, subprocess.SubprocessError):
-            continue
-    return frozenset(found)
+    """Which of the files (relative to `folder`) some commit of some branch holds. One process, however many files."""
+    arguments = ("--all", "--full-history", "--no-renames", "--format=", "--name-only", "--relative", "-z")
+    try:
+        listed = _run(folder, "log", *arguments, "--", ".")
+    except (OSError, subprocess.SubprocessError):
+        return frozenset()
+    return frozenset(paths) & frozenset(name.strip("\n") for name in listed.split("\0"))

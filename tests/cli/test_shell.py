@@ -21,25 +21,54 @@ def test_the_version_is_one_line(flag: str) -> None:
     assert (ended.status, ended.out, ended.err) == (0, f"engram {__version__}\n", "")
 
 
-def test_a_closed_pipe_is_a_normal_end(tmp_path: Path) -> None:
+ENDS = {
+    "": 0,
+    "--json": 0,
+    "--help": 0,
+    "--version": 0,
+    "show 1": 0,
+    "load word": 0,
+    "load --json word": 0,
+    "load --help": 0,
+    "save --help": 0,
+    "search word": 0,
+    "stats --json": 0,
+    "verify --json": 0,
+    "export -": 0,
+    "mcp --cost": 0,
+    "completion bash": 0,
+    "nonsense": 2,
+    "load --bad --json": 2,
+    "show 99 --json": 7,
+}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell that closes descriptors")
+@pytest.mark.parametrize("closed", ["| true", ">&-", ">&- 2>&-", "2>&1 | true", "<&- >&-"])
+def test_a_closed_stream_is_a_normal_end(tmp_path: Path, closed: str) -> None:
+    engram("init", cwd=tmp_path)
     engram("save", "Title", "word " * 5000)
-    for command in ("show 1", "--help", "search word", "save --help", "stats --json", "nonsense"):
+    for command, status in ENDS.items():
         done = subprocess.run(
-            ["bash", "-c", f"set -o pipefail; '{sys.executable}' -m engram {command} | true"],
+            ["bash", "-c", f"set -o pipefail; '{sys.executable}' -m engram {command} {closed}"],
             capture_output=True,
             timeout=60,
+            cwd=tmp_path,
         )
         assert b"Traceback" not in done.stderr, command
-        assert b"BrokenPipe" not in done.stderr, command
-        assert done.returncode == (2 if command == "nonsense" else 0), command
+        assert b"ignored" not in done.stderr, command
+        assert done.returncode == status, command
 
 
-def test_a_full_output_device_is_an_error_not_a_traceback() -> None:
+@pytest.mark.parametrize(
+    "command", ["stats", "--help", "--version", "load --bad --json", "show 9 --json", "mcp --cost", "export -"]
+)
+def test_a_full_output_device_is_an_error_not_a_traceback(command: str) -> None:
     if not os.path.exists("/dev/full"):
         pytest.skip("no /dev/full here")
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "engram", "stats"], stdout=full, stderr=subprocess.PIPE, timeout=60
+            [sys.executable, "-m", "engram", *command.split()], stdout=full, stderr=subprocess.PIPE, timeout=60
         )
     assert done.returncode != 0
     assert b"Traceback" not in done.stderr

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from engram.bootstrap import open_app
 from engram.core.text import count_tokens
 from tests.conftest import git
 from tests.e2e.governed import (
@@ -560,6 +561,40 @@ def test_decline_revokes_the_proposal_and_a_new_one_can_be_made(shop: Path, root
         assert memories(root) == waiting(root) == []
         server.begin("engram_save_session", text=THREE).accept(1)
     assert len(memories(root)) == 1
+
+
+def approved_elsewhere(shop: Path) -> None:
+    app = open_app(workspace=str(shop))
+    try:
+        (one,) = app.proposals.waiting()
+        app.proposals.approve(one.proposal.name, "all", how="terminal")
+    finally:
+        app.close()
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+def test_an_answer_that_comes_after_another_one_says_so_plainly(shop: Path, root: Path, era: str, action: str) -> None:
+    with Governed(shop, era=era, capabilities=FORM) as server:
+        dialog = server.begin("engram_save_session", text=THREE)
+        approved_elsewhere(shop)
+        result = dialog.result({"action": action})
+    assert "isError" not in result
+    assert data_of(result)["status"] == "settled"
+    assert "settled before, outside of this dialog" in text(result)
+    assert "nothing was saved" not in text(result)
+    assert len(memories(root)) == 3
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_an_invalid_answer_that_comes_after_another_one_says_so_plainly(shop: Path, root: Path, era: str) -> None:
+    with Governed(shop, era=era, capabilities=FORM) as server:
+        dialog = server.begin("engram_save_session", text=THREE)
+        approved_elsewhere(shop)
+        result = dialog.result({"action": "accept", "content": {"approve": ["4"], "candidate_1": "yes"}})
+    assert result["isError"] is True
+    assert "could not be revoked: this approval was used already" in text(result)
+    assert len(memories(root)) == 3
 
 
 INVALID: dict[str, Any] = {

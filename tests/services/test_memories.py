@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from engram.bootstrap import App
 from engram.core.memory import Memory
 from engram.errors import InvalidInput, NotFound
+from engram.services import memory_views
 from engram.settings import load as load_settings
 from engram.vault import memory_file
 from tests.conftest import Clock
@@ -43,6 +44,45 @@ def app(make_app: Callable[..., App]) -> App:
     app = make_app()
     app.trust.init()
     return app
+
+
+# -- what there is -----------------------------------------------------------------------------------------------------
+
+
+def test_the_index_is_bounded_and_says_how_many_more_there_are(app: App) -> None:
+    for at in range(150):
+        foreign(root_of(app), f"warehouse-{at:03}", f"Warehouse {at} lies in harbour district {at * 7}. " + "x " * 60)
+
+    text = memory_views.index(app.memories.index())
+
+    *cards, last = text.split("\n")
+    assert len(text) < 10_000
+    assert len(cards) + int(last.split()[0].lstrip("(")) == 150
+    assert cards[0].startswith("- warehouse-000 · rule · workspace · ")
+    assert "engram_search" in last
+    assert "engram_load" in last
+
+
+def test_an_index_that_fits_is_whole_and_says_nothing_more(app: App) -> None:
+    assert memory_views.index(app.memories.index()) == "No memories yet."
+    id = saved_id(app, f"TYPE: rule | TEXT: {COOKIES}")
+
+    assert memory_views.index(app.memories.index()) == f"- {id} · rule · workspace · {COOKIES}"
+
+
+# -- evidence ----------------------------------------------------------------------------------------------------------
+
+
+def test_evidence_of_another_project_names_it(app: App) -> None:
+    app.observations.save(title="The cart keeps coupons", content="The cart keeps coupons for a week.")
+    app.observations.save(title="The cart loses coupons", content="The cart loses coupons on logout.", project="web")
+
+    _, *cards = shown(app, "does the cart keep or lose coupons").pack.text.partition("Evidence")[2].split("\n")
+
+    assert sorted(card.split(" · ", 1)[1].partition(" · project ")[::2] for card in cards) == [
+        ("manual", "web · just now · The cart loses coupons"),
+        ("manual · just now · The cart keeps coupons", ""),
+    ]
 
 
 # -- what is found -----------------------------------------------------------------------------------------------------
@@ -82,6 +122,35 @@ def test_a_task_finds_its_memories_where_all_are_about_one_thing(app: App, count
     app.review.approve_all(how="terminal")
 
     assert shown(app, ASK).pack.bodies
+
+
+GUIDANCE = {
+    "commits": "Every commit starts with feat or fix and a scope. The body says why, not what; name the ticket in the "
+    "last line. Open a branch, and squash before a review. Generated files and secrets stay out of it.",
+    "style": "Names are spelled out, without abbreviations. Prefer dataclasses to dictionaries, functions to classes.",
+    "add": "Describe the endpoint first, write the handler, register the route behind a session, and test it.",
+    "deployment": "Merging to main goes to staging after ten minutes; production follows by hand on Tuesdays.",
+}
+
+
+@pytest.mark.parametrize(
+    ("task", "wanted"),
+    [
+        ("commit my changes", "commits"),
+        ("write a commit message", "commits"),
+        ("fix the style", "style"),
+        ("is the deployment done?", "deployment"),
+        ("style the poster of the school concert in blue", ""),
+        ("add subtitles to the second part of the movie", ""),
+        ("add a dark theme to the menu of the chess game", ""),
+    ],
+)
+def test_a_trigger_of_one_word_admits_where_the_task_is_about_it(app: App, task: str, wanted: str) -> None:
+    for word, text in GUIDANCE.items():
+        foreign(root_of(app), f"about-{word}", text, triggers=(word,))
+    app.trust.trust()
+
+    assert ids(shown(app, task).pack.selected) == ([f"about-{wanted}"] if wanted else [])
 
 
 @pytest.mark.parametrize("trigger", ["Release Train", "ログイン", "OAuth"])

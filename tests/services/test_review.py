@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -96,6 +98,39 @@ def test_a_memory_of_another_branch_is_not_missing(
     git(folder, "switch", "-q", "main")
 
     assert states(app) == {f"rules/{id}.md": "ok"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a script that stands for git")
+def test_git_is_asked_once_however_many_files_are_missing(
+    make_app: Callable[..., App], repository: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = repository("branches")
+    app = make_app(workspace=folder)
+    app.trust.init()
+    git(folder, "switch", "-q", "-c", "feature")
+    kept = [saved_id(app, f"TYPE: rule | TEXT: The {word} is never sold.") for word in ("moon", "river", "[a-z]*")]
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "memories")
+    git(folder, "switch", "-q", "main")
+    lost = saved_id(app, f"TYPE: rule | TEXT: {PNPM}")
+    (root_of(app) / "rules" / f"{lost}.md").unlink()
+    calls = counted_git(tmp_path, monkeypatch)
+
+    found = states(app)
+
+    assert found == {**{f"rules/{id}.md": "ok" for id in kept}, f"rules/{lost}.md": "missing"}
+    assert sum(" log " in line for line in calls.read_text().splitlines()) == 1
+
+
+def counted_git(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """From now on every call of git is written into the file."""
+    calls = folder / "calls"
+    program = folder / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\necho "$0 $*" >> "{calls}"\nexec "{shutil.which("git")}" "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    return calls
 
 
 def test_the_inbox_holds_what_waits_for_a_person(app: App) -> None:

@@ -297,7 +297,7 @@ def test_a_card_shows_no_secret(make_app: Callable[..., App], checkout: Path) ->
 
     assert "AKIAIOSFODNN7EXAMPLA" not in shown(app, "the key that opens the ocean at night").pack.text
     assert "AKIAIOSFODNN7EXAMPLA" not in app.memories.fetch("key").pack.text
-    assert all("AKIAIOSFODNN7EXAMPLA" not in line for line in app.memories.index_cards())
+    assert all("AKIAIOSFODNN7EXAMPLA" not in line for line in app.memories.index().cards)
 
 
 def test_a_card_of_what_forges_instructions_does_not_repeat_them(make_app: Callable[..., App], checkout: Path) -> None:
@@ -565,7 +565,43 @@ def test_a_profile_is_a_global_root_of_its_own(make_app: Callable[..., App], tmp
         fresh.trust.use_profile("nobody", for_workspace=False)
     assert fresh.trust.remove_profile("client") == str(tmp_path / "client")
     with pytest.raises(SettingsError, match="profile"):
-        global_of(make_app(process="last"))
+        global_of(make_app(process="last", profile="client"))
+
+
+def test_a_profile_that_this_machine_lacks_stops_no_reading(
+    make_app: Callable[..., App], tmp_path: Path, data: Path
+) -> None:
+    app = make_app()
+    app.trust.init()
+    id = saved_id(app, f"TYPE: rule | TEXT: {TEXT}")
+    waiting = app.proposals.propose("TYPE: rule | TEXT: Sharks sleep at sea.", scope="global")
+    app.trust.change_setting("default_profile", "client")
+    before = files(tmp_path)
+
+    fresh = make_app(process="later")
+
+    assert bodies(fresh) == [id]
+    notes = [note for note in shown(fresh, ASK).notes if "profile" in note]
+    assert notes == [
+        "the profile `client` that is set here is not known on this machine; its memories are left out: "
+        "engram profile add client PATH"
+    ]
+    assert notes[0] in fresh.health.look().attention
+    assert [(row.name, row.path, row.is_active) for row in fresh.trust.profiles()] == [("client", "", True)]
+    assert fresh.review.inbox().is_empty is False
+    for write in (
+        lambda: fresh.trust.init(scope="global"),
+        lambda: fresh.proposals.commit(waiting.token, "all"),
+    ):
+        with pytest.raises(SettingsError, match="not known on this machine") as refused:
+            write()
+        assert refused.value.hint == "engram profile add client PATH"
+    assert files(tmp_path) == before
+    assert not (data / "no-such-profile").exists()
+
+    fresh.trust.add_profile("client", str(tmp_path / "client"))
+    assert global_of(make_app(process="last")) == tmp_path / "client"
+    assert shown(make_app(process="last"), ASK).notes == ()
 
 
 def test_changes_of_settings_at_the_same_time_all_stay(make_app: Callable[..., App], tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_two_clones_are_two_roots(repository: Callable[..., Path], tmp_path: Pat
     )
 
 
-@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "rules/../../x", "link/x.md"])
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "rules/../../x", "link/x.md", "rules/a\0b"])
 def test_no_path_leads_out_of_a_root(tmp_path: Path, path: str) -> None:
     root = root_at(str(made(tmp_path)), scope="workspace")
     (tmp_path / ROOT / "link").symlink_to(tmp_path)
@@ -140,6 +140,20 @@ def test_the_global_root_is_chosen_in_this_order(tmp_path: Path, home: Path) -> 
     assert where(chosen="chosen", ENGRAM_PROFILE="env", ENGRAM_GLOBAL_DIR=str(tmp_path)) == paths["chosen"]
     with pytest.raises(SettingsError, match="profile"):
         where(chosen="nobody")
+    with pytest.raises(SettingsError, match="profile"):
+        where(ENGRAM_PROFILE="nobody")
+
+
+@pytest.mark.parametrize("name", ["nobody", "../../etc", "a b", "x" * 100])
+def test_a_profile_that_is_set_and_missing_is_a_root_where_nothing_is(tmp_path: Path, name: str) -> None:
+    root = global_root(data_folder=str(tmp_path), environ={}, workspace_default=name)
+
+    assert (root.exists, bool(root.problem)) == (False, True)
+    assert Path(root.path).parent == tmp_path
+    assert ".." not in root.problem
+    with pytest.raises(SettingsError, match="not known on this machine"):
+        setup.create(root)
+    assert list(tmp_path.glob("no*")) == []
 
 
 def test_profiles_are_read_back_and_a_broken_file_is_named(tmp_path: Path) -> None:

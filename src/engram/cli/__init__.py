@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from engram import streams
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -78,9 +80,13 @@ def usage() -> str:
 
 
 def _print(text: str) -> int:
-    from engram.cli.output import Result, show
+    from engram.cli.output import Result, show, show_error
+    from engram.errors import EngramError
 
-    return show(Result(data=None, text=text), as_json=False)
+    try:
+        return show(Result(data=None, text=text), as_json=False)
+    except EngramError as error:
+        return show_error(error, as_json=False)
 
 
 def _unknown(name: str) -> int:
@@ -92,7 +98,7 @@ def _unknown(name: str) -> int:
     meant = f"; did you mean `{near[0]}`?" if near else ""
     # A long word is no slip of the pen, and may be anything, such as part of a key.
     shown = f"no command `{clean(name)}`{meant}" if len(name) <= LONGEST_ECHO else "no such command"
-    sys.stderr.write(f"engram: {shown}\n  next: engram --help\n")
+    streams.tell(f"engram: {shown}\n  next: engram --help\n")
     return 2
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
+from engram import streams
 from engram.cli import asking
 from engram.cli.output import Result
 from engram.services import memory_views
@@ -23,7 +23,7 @@ def settle(app: App, proposed: Proposed, *, as_json: bool) -> Result:
     if as_json or not asking.is_terminal():
         text += f"\n\nNothing is saved yet. A person runs: engram approve {name}"
         return Result(data=data, text=text, diagnostics=diagnostics)
-    sys.stderr.write(text + "\n\n")
+    streams.tell(text + "\n\n")
     return decide(app, proposed)
 
 
@@ -31,7 +31,10 @@ def decide(app: App, proposed: Proposed) -> Result:
     """Ask about one proposal that was shown."""
     name = proposed.proposal.name
     chosen = asking.chosen(len(proposed.proposal.candidates))
-    if chosen is None:
+    if chosen == "undecided":
+        text = f"Nothing was decided; it waits until {proposed.proposal.expires_at}: engram approve {name}"
+        return Result(data={"proposal": name, "status": "undecided"}, text=text, status=NOTHING_WRITTEN)
+    if chosen == "none":
         app.proposals.reject(name)
         return Result(data={"proposal": name, "status": "declined"}, text="Nothing was saved.", status=NOTHING_WRITTEN)
     return committed(app.proposals.approve(name, chosen, how="terminal"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from engram import streams
 from engram.errors import EngramError
 
 CONTRACT_VERSION = "1"
@@ -42,10 +42,9 @@ def show_error(error: EngramError, *, as_json: bool) -> int:
         finding = {"id": error.code, "severity": "error", "message": message}
         if hint:
             finding["remediation"] = hint
-        write(_envelope(ok=False, data=None, diagnostics=[finding]))
-    sys.stderr.write(f"engram: {message}\n")
-    if hint:
-        sys.stderr.write(f"  next: {hint}\n")
+        with suppress(EngramError):  # the sentence on stderr says what is the matter all the same
+            write(_envelope(ok=False, data=None, diagnostics=[finding]))
+    streams.tell(f"engram: {message}\n" + (f"  next: {hint}\n" if hint else ""))
     return error.exit_status
 
 
@@ -66,11 +65,12 @@ def _plain(value: Any) -> Any:
 
 
 def write(text: str) -> None:
+    """A line of text to stdout. Raises `EngramError` when it cannot be written though somebody would read it."""
     try:
-        sys.stdout.write(text + "\n")
-        sys.stdout.flush()
+        streams.write(text + "\n")
     except OSError as error:
-        # Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):  # then the reader has seen enough (`engram search … | head`)
-            raise EngramError(f"the output cannot be written: {error.strerror}", hint="free some space") from error
+        raise unwritable(error) from error
+
+
+def unwritable(error: OSError) -> EngramError:
+    return EngramError(f"the output cannot be written: {error.strerror}", hint="free some space")

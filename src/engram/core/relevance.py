@@ -36,6 +36,10 @@ NEEDED = 0.9
 LESS_NEEDED = 0.12
 LESS_NEEDED_POWER = 1.8
 BROAD_BONUS = 2.0
+# A trigger of several words admits by itself. One word does when it is this share of what the task is about (headings
+# give triggers such as "add" and "style", which stand in many tasks); else it adds so much to the evidence.
+TRIGGER_SHARE = 0.3
+TRIGGERED = 0.7
 
 # Verbs and nouns of every task, which say little about which one it is.
 GENERIC_WEIGHT = 0.25
@@ -86,13 +90,12 @@ def relevant(
     is_broad: bool = False,
 ) -> Relevance:
     """Relevance of one candidate among `total` memories; `task` holds the weights of the task's words, `text` is what
-    the memory says. A trigger that stands whole in the task admits by itself."""
+    the memory says. A trigger that stands whole in the task and is a good part of it admits by itself."""
     everything = sum(task) or 1.0
     matched = sorted(at for at in candidate.matched if at < len(task))
     coverage = sum(task[at] for at in matched) / everything
     in_title = sum(task[at] for at in candidate.in_title if at < len(task)) / everything
-    asked = f" {' '.join(query.text.casefold().split())} "
-    trigger = next((t for t in triggers if len(t) > 2 and f" {' '.join(t.casefold().split())} " in asked), "")
+    trigger, admits = _trigger(triggers, query, task)
     score = candidate.fit + COVERAGE * coverage + TITLE_COVERAGE * in_title
     score += TRIGGER * bool(trigger) + INTENT * suits_intent + WORKSPACE * is_workspace
     seen = evidence(
@@ -106,12 +109,32 @@ def relevant(
         length=len(text),
         total=total,
     )
+    seen += TRIGGERED * bool(trigger)
     least = needed(total) - BROAD_BONUS * is_broad
     # What is common to all tasks is no reason to load anything.
     says_something = any(query.terms[at].word not in GENERIC for at in matched if at < len(query.terms))
     words = list(dict.fromkeys(query.terms[at].word for at in matched if at < len(query.terms)))
     why = f"shares {', '.join(words[:6])}" + (f"; trigger `{trigger}`" if trigger else "")
-    return Relevance(score=score, is_relevant=bool(trigger) or (says_something and seen >= least), why=why)
+    return Relevance(score=score, is_relevant=admits or (says_something and seen >= least), why=why)
+
+
+def _trigger(triggers: Sequence[str], query: Query, task: Sequence[float]) -> tuple[str, bool]:
+    """The trigger that stands whole in the task, in the singular or the plural, or ""; and whether it admits by
+    itself."""
+    asked = f" {_folded(query.text)} "
+    there = [(t, folded) for t in triggers if len(t) > 2 and f" {(folded := _folded(t))} " in asked]
+    everything = sum(task) or 1.0
+    shares = {_singular(term.word): weight / everything for term, weight in zip(query.terms, task, strict=False)}
+    strong = next((t for t, folded in there if shares.get(folded, 1.0) >= TRIGGER_SHARE), "")
+    return strong or (there[0][0] if there else ""), bool(strong)
+
+
+def _folded(text: str) -> str:
+    return " ".join(_singular(word.strip(".,;:!?()\"'`")) for word in text.casefold().split())
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
 def evidence(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engram.bootstrap import App
-from engram.errors import InvalidInput, NotFound
+from engram.errors import EngramError, InvalidInput, NotFound, Unsafe
 from engram.mcp_server.calls_in_flight import Call, InputRequired, Stopped
 from engram.mcp_server.wire import INVALID_PARAMS, Failure
 from engram.services import memory_views
@@ -72,7 +72,7 @@ def ask(app: App, call: Call, dialogs: Dialogs, propose: Callable[[], Proposed])
         raise
     except (Stopped, Failure):
         dialogs.settle(proposed)
-        app.proposals.decline(proposed.token)
+        _decline(app, proposed)
         raise
     return _settled(app, call, dialogs, proposed, answer, is_flat=is_flat)
 
@@ -93,22 +93,21 @@ def _settled(
 ) -> View:
     action = answer.get("action", "cancel")
     dialogs.settle(proposed)
+    if action == "cancel" and not _waits(app, proposed):
+        return _settled_elsewhere("The dialog gave no answer", proposed, "it waits no longer")
     if action == "cancel":
         return memory_views.proposed(proposed, prefix=f"{NOTHING}: the dialog gave no answer.")
     chosen: _Answer | None = None
     if action not in ("accept", "decline"):
-        _decline(app, proposed)
-        raise InvalidInput(f"the dialog's answer is none; {NOTHING} and the proposal is revoked", hint="propose again")
+        raise InvalidInput(f"the dialog's answer is none; {_revoked(app, proposed)}", hint="propose again")
     if action == "accept":
         try:
             chosen = _read(proposed, answer.get("content"), is_flat=is_flat)
         except InvalidInput as error:
-            app.proposals.decline(proposed.token)
-            raise InvalidInput(
-                f"{error.message}; {NOTHING} and the proposal is revoked", hint="propose again"
-            ) from error
+            raise InvalidInput(f"{error.message}; {_revoked(app, proposed)}", hint="propose again") from error
     if chosen is None or not chosen.numbers:
-        _decline(app, proposed)
+        if too_late := _decline(app, proposed):
+            return _settled_elsewhere("The person declined", proposed, too_late)
         text = f"The person declined; {NOTHING}. Do not propose the same again unasked."
         return text, {"proposal": proposed.proposal.name, "status": "declined"}, []
     call.check()
@@ -116,11 +115,35 @@ def _settled(
     return memory_views.committed(done)
 
 
-def _decline(app: App, proposed: Proposed) -> None:
+def _decline(app: App, proposed: Proposed) -> str:
+    """Revoke a proposal. Why it was too late for that, or ""."""
     try:
         app.proposals.decline(proposed.token)
     except NotFound:
-        return  # its record has gone, and with it every way to write it
+        return ""  # its record has gone, and with it every way to write it
+    except Unsafe:
+        return ""  # a person said no elsewhere
+    except EngramError as error:
+        return error.message
+    return ""
+
+
+def _revoked(app: App, proposed: Proposed) -> str:
+    too_late = _decline(app, proposed)
+    return f"the proposal could not be revoked: {too_late}" if too_late else f"{NOTHING} and the proposal is revoked"
+
+
+def _waits(app: App, proposed: Proposed) -> bool:
+    return any(one.proposal.name == proposed.proposal.name for one in app.proposals.waiting())
+
+
+def _settled_elsewhere(what: str, proposed: Proposed, why: str) -> View:
+    """The person had answered somewhere else before: in a terminal, or over the token."""
+    text = (
+        f"{what}, but the proposal was settled before, outside of this dialog: {why}. See what there is with"
+        " engram_search; what was saved a person takes back with `engram undo`. Do not propose the same again unasked."
+    )
+    return text, {"proposal": proposed.proposal.name, "status": "settled"}, []
 
 
 def _message(proposed: Proposed) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import _thread
 import sys
 
-from engram import paths
+from engram import paths, streams
 from engram._version import __version__
 from engram.errors import EngramError, InvalidInput
 from engram.mcp_server import arguments, profiles
@@ -266,13 +266,18 @@ def _cost(tools: tuple[dict[str, Any], ...]) -> int:
     from engram.core.text import count_tokens
 
     total = 0
+    lines = []
     for row in tools:
         wire = {key: value for key, value in row.items() if key not in ("profile", "interactive")}
         tokens = count_tokens(json.dumps(wire, ensure_ascii=False, separators=(",", ":")))
         total += tokens
-        sys.stdout.write(f"{tokens:>6}  {row['name']}\n")
+        lines.append(f"{tokens:>6}  {row['name']}\n")
     spoken = count_tokens(profiles.instructions(tools))
-    sys.stdout.write(f"{total:>6}  tools/list, {len(tools)} tools\n{spoken:>6}  instructions\n")
+    lines.append(f"{total:>6}  tools/list, {len(tools)} tools\n{spoken:>6}  instructions\n")
+    try:
+        streams.write("".join(lines))
+    except OSError as error:
+        raise EngramError(f"the output cannot be written: {error.strerror}", hint="free some space") from error
     return 0
 
 

@@ -208,7 +208,7 @@ def _is_segment(name: str) -> bool:
 
 def read_index(app: App) -> str:
     try:
-        return "\n".join(app.memories.index_cards()) or "No memories yet."
+        return memory_views.index(app.memories.index())
     except EngramError as error:
         raise Failure(INTERNAL, error.sentence()) from error
 

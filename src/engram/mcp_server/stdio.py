@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 
+from engram import streams
 from engram.mcp_server.core import Peer, Server, encode
 from engram.mcp_server.wire import INVALID_REQUEST, failure
 
@@ -27,7 +28,7 @@ def serve(server: Server, closing: Callable[[], None]) -> NoReturn:
     From here on nothing else reaches the client: both descriptors are private copies, descriptor 1 and `sys.stdout`
     point at stderr, descriptor 0 at nothing.
     """
-    _open_missing()
+    streams.open_missing()
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -59,15 +60,6 @@ def serve(server: Server, closing: Callable[[], None]) -> NoReturn:
     for line in _lines(source, peer):
         peer.receive(line)
     end()
-
-
-def _open_missing() -> None:
-    """Standard descriptors that the parent left closed lead nowhere, so that no copy of ours takes their number."""
-    for number in (0, 1, 2):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -155,9 +155,9 @@ def new_file(path: str, *, overwrite: bool) -> Iterator[TextIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)
+        files.sync_folder(os.path.dirname(os.path.abspath(path)))
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be written: {error.strerror}") from error
     finally:
-        if os.path.exists(beside):
+        with suppress(OSError):  # it has its name by now, or the disk is gone and the first error says more
             os.unlink(beside)
-    files.sync_folder(os.path.dirname(os.path.abspath(path)))

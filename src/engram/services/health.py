@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from engram.core.standing import Standing, is_expired
 from engram.errors import EngramError
 from engram.services.memory_roots import MemoryRoot, MemoryRoots
+from engram.services.memory_showing import missing_profile
 from engram.services.proposals import Proposals
 from engram.services.status import Stats
 
@@ -67,7 +68,7 @@ class HealthService:
         for setting in self._roots.settings().values():
             if setting.problem:
                 attention.append(setting.problem)
-        attention += self._roots.problems
+        attention += [*self._roots.problems, *missing_profile(self._roots)]
         if not found:
             attention.append("no memories here yet: engram init")
         return Health(

@@ -12,8 +12,9 @@ from engram.core.quoting import defang
 from engram.core.secrets import find_secrets
 from engram.core.standing import IS_NOTE, Standing
 from engram.core.text import preview
-from engram.services.memory_roots import MemoryRoot
+from engram.services.memory_roots import MemoryRoot, MemoryRoots
 from engram.vault.config import Setting
+from engram.vault.roots import mended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,3 +166,9 @@ def heading_of(query: str | None, bodies: int, cards: int, omitted: int, selecte
     if omitted:
         parts.append(f"{omitted} left out")
     return "Engram: " + ", ".join(parts) + "."
+
+
+def missing_profile(roots: MemoryRoots) -> list[str]:
+    """That the global memories are left out because their profile is missing here, and what mends it."""
+    root = roots.global_.root
+    return [f"{root.problem}; its memories are left out: {mended(root.profile)}"] if root.problem else []

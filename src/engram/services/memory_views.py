@@ -13,11 +13,12 @@ from engram.core.quoting import defang
 from engram.core.text import count_tokens, plural
 from engram.core.verdict import Action
 from engram.services.health import Health
-from engram.services.memories import FoundEntries, Loaded, Routed
+from engram.services.memories import FoundEntries, Listed, Loaded, Routed
 from engram.services.memory_showing import Entry
 from engram.services.promotion import Gathered, ImportedRoot
 from engram.services.proposed import Committed, Outcome, Preview, Proposed
 from engram.services.review import Inbox, Verified
+from engram.services.undoing import ToUndo
 
 View = tuple[str, dict[str, Any], list[dict[str, Any]]]
 
@@ -95,6 +96,13 @@ def found(value: FoundEntries) -> View:
         lines.append(f"{value.total - len(value.entries)} more; a larger limit shows them.")
     data = {"entries": [_row(entry) for entry in value.entries], "total": value.total}
     return "\n".join(lines), data, []
+
+
+def index(value: Listed) -> str:
+    lines = list(value.cards) or ["No memories yet."]
+    if value.more:
+        lines.append(f"({value.more:,} more; engram_search finds them by words, engram_load loads those of a task)")
+    return "\n".join(lines)
 
 
 def _row(entry: Entry) -> dict[str, Any]:
@@ -257,6 +265,15 @@ def _result(outcome: Outcome) -> dict[str, Any]:
     return row
 
 
+def to_undo(value: ToUndo) -> str:
+    lines = [f"Batch {value.batch} of {value.at}, by {defang(value.by) or 'unknown'} ({value.how}). Taking it back:"]
+    for file in value.files:
+        name = f"{file.id} " if file.id else ""
+        lines.append(f"- {file.result}: {name}({file.scope}) in {file.path}")
+        lines += _quoted(file.diff) if file.diff else []
+    return "\n".join(lines)
+
+
 def gathered(value: Gathered) -> View:
     count = sum(len(one.proposal.candidates) for one in value.proposals)
     lines = [
@@ -278,7 +295,8 @@ def gathered(value: Gathered) -> View:
 def imported(value: ImportedRoot) -> View:
     head = "Would take in" if value.is_dry_run else "Took in"
     lines = [
-        f"{head} {plural(len(value.written), 'file')} from {value.source}; {len(value.unchanged)} are here already."
+        f"{head} {plural(len(value.written), 'file')} from {value.source} into {value.target};"
+        f" {len(value.unchanged)} are here already."
     ]
     lines += [f"  {path}" for path in value.written[:20]]
     if len(value.written) > 20:
@@ -288,6 +306,7 @@ def imported(value: ImportedRoot) -> View:
         lines.append("They show as cards until a person approves them: engram review, then engram approve.")
     data = {
         "source": value.source,
+        "target": value.target,
         "dry_run": value.is_dry_run,
         "written": list(value.written),
         "unchanged": list(value.unchanged),

@@ -12,7 +12,8 @@ from engram.core.memory import TYPE_WORDS, TYPES
 from engram.core.ports import Store
 from engram.core.text import content_hash
 from engram.errors import Conflict, EngramError, InvalidInput, NotFound
-from engram.services.memory_roots import MemoryRoots, author
+from engram.paths import seen_from
+from engram.services.memory_roots import MemoryRoot, MemoryRoots, author
 from engram.services.proposals import Proposals
 from engram.services.proposed import Proposed
 from engram.services.refusals import refuse
@@ -50,6 +51,7 @@ class ImportedRoot:
     """Files of another root: taken in as they are, there already, or left out with the reason."""
 
     source: str
+    target: str
     is_dry_run: bool
     written: tuple[str, ...]
     unchanged: tuple[str, ...]
@@ -135,7 +137,7 @@ class Promotion:
         candidates: list[Candidate] = []
         refused: list[str] = []
         for path in files:
-            shown = os.path.relpath(path, self._roots.folder).replace(os.sep, "/")
+            shown = seen_from(path, self._roots.folder)
             text = _guidance_text(path)
             digest = content_hash(text)[:16]
             for passage in passages(text):
@@ -206,8 +208,19 @@ class Promotion:
 
     # -- roots of other tools --------------------------------------------------------------------------------------
 
+    def import_target(self, scope: str | None = None) -> str:
+        """The folder that `import_root` would write to. Raises `NotFound` without a workspace root and a scope."""
+        return self._target(scope).root.path
+
+    def _target(self, scope: str | None) -> MemoryRoot:
+        if scope is None and self._roots.workspace is None:
+            raise NotFound(
+                "this workspace has no memories yet", hint="engram init makes a place; or say --scope global"
+            )
+        return self._roots.named(scope or "workspace")
+
     def import_root(self, source: str, *, dry_run: bool, scope: str | None = None) -> ImportedRoot:
-        """Copy the memories of another root, byte for byte, into this one.
+        """Copy the memories of another root, byte for byte, into this workspace's, or the one of `scope`.
 
         They are not approved by that: they show as cards until a person approves them. Derived files of the other
         tool are left where they are; a file that is here with another text stays as it is here.
@@ -218,14 +231,15 @@ class Promotion:
         found = folder.walk(origin)
         if not found.files:
             raise NotFound(f"{source}: holds no rules/, skills/ or knowledge/ with Markdown files")
-        place = self._roots.named(scope or ("workspace" if self._roots.workspace is not None else "global"))
+        place = self._target(scope)
         if place.root.path == origin.path:
             raise Conflict("that is this workspace's own root", hint="engram trust")
         changes: list[FileChange] = []
         unchanged: list[str] = []
         left_out: list[str] = []
         with place.ledger.locked():
-            setup.create(place.root)
+            if not dry_run:
+                setup.create(place.root)
             place.refresh(whole=True)
             for path, stamp in sorted(found.files.items()):
                 read = folder.read(origin, path, stamp)
@@ -263,6 +277,7 @@ class Promotion:
                 place.write(line)
         return ImportedRoot(
             source=source,
+            target=place.root.path,
             is_dry_run=dry_run,
             written=tuple(change.path for change in changes),
             unchanged=tuple(unchanged),

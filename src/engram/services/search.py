@@ -87,13 +87,13 @@ class Search:
         return Found(query=clean(query.text), hits=hits, note=_note(query, matches, ranked))
 
     def cards(self, text: str, *, limit: int) -> list[str]:
-        """One line for each of the observations that have most of the words, for showing beside something else."""
+        """One line for each of the observations that have most of the words, for showing beside something else. What
+        was learned in another project says in which one."""
         found = self.find(text, limit=limit)
-        return [
-            f"- #{hit.id} · {hit.type} · {hit.age} · {preview(defang(hit.title), 80)[0]}"
-            for hit in found.hits
-            if hit.coverage >= CARD_COVERAGE
-        ]
+        with self._store.read() as tx:
+            owner = tx.project(self._projects.current_key(tx))
+        here = owner.name if owner is not None else None
+        return [_card(hit, here) for hit in found.hits if hit.coverage >= CARD_COVERAGE]
 
     def _hydrate(self, tx: Reader, query: Query, ranked: Sequence[ranking.Ranked], matches: Matches) -> list[Hit]:
         now = self._now()
@@ -110,6 +110,11 @@ class Search:
                 names[row.project] = owner.name if owner else row.project
             hits.append(_hit(row, place, query, words, names[row.project], now))
         return hits
+
+
+def _card(hit: Hit, here: str | None) -> str:
+    place = "" if hit.project == here else f" · project {preview(defang(hit.project), 40)[0]}"
+    return f"- #{hit.id} · {hit.type}{place} · {hit.age} · {preview(defang(hit.title), 80)[0]}"
 
 
 def _hit(row: Observation, place: ranking.Ranked, query: Query, words: list[str], project: str, now: str) -> Hit:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from engram import files
-from engram.core.standing import Standing
+from engram.core.memory import Memory
+from engram.core.memory_ports import Indexed
+from engram.core.standing import Standing, why_hidden
 from engram.errors import Conflict, InvalidInput, NotFound
 from engram.services.memory_roots import MemoryRoot, MemoryRoots, author
+from engram.services.memory_showing import Seen, card_of
 from engram.vault import config, ledger, setup
 from engram.vault.config import Setting
 from engram.vault.ledger import Line
@@ -41,7 +44,19 @@ class Trusted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToTrust:
+    """What trusting a workspace would let speak: a card of every memory, also of those that are hidden now, and what
+    each says (by path), to tie the answer to."""
+
+    path: str
+    cards: tuple[str, ...]
+    said: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileRow:
+    """A profile; `path` is "" for one that is in use and that this machine does not know."""
+
     name: str
     path: str
     is_active: bool
@@ -93,20 +108,37 @@ class TrustService:
             memories=count,
         )
 
-    def trust(self, *, revoke: bool = False) -> Trusted:
-        """Trust the workspace's memories as they are now, or no longer."""
+    def to_trust(self) -> ToTrust:
+        """What a person has to look at before they trust this workspace."""
         place = self._roots.named("workspace")
-        place.refresh(whole=True)
+        place.refresh(anew=True)
+        around = self._roots.circumstances(place, today=self._now()[:10], settings=self._roots.settings())
+        rows = _memories_of(place)
+        cards = []
+        for row, memory in rows:
+            hidden = why_hidden(memory, around, is_ignored=row.is_ignored)
+            seen = Seen(place=place, row=row, memory=memory, standing=place.standing(row), hidden=hidden, card_only="")
+            cards.append(card_of(seen, hidden))
+        return ToTrust(path=place.root.path, cards=tuple(cards), said=_said(rows))
+
+    def trust(self, *, revoke: bool = False, shown: ToTrust | None = None) -> Trusted:
+        """Trust the workspace's memories as they are now, or as they were `shown` to the person, or no longer. Raises
+        `Conflict` when a memory came or changed since it was shown; nothing is trusted then."""
+        place = self._roots.named("workspace")
         accepted = []
-        if not revoke:
-            for row in place.index.everything():
-                if row.memory is None or row.memory.tier:
-                    continue
-                # What claims another hash than it has was changed after somebody approved it: that is looked at.
-                if place.standing(row) is Standing.UNAPPROVED and not row.memory.is_edited:
-                    accepted.append([row.memory.type, row.memory.id, row.memory.actual_hash])
         with place.ledger.locked():
-            place.catch_up()
+            place.refresh(whole=True, anew=shown is not None)
+            rows = _memories_of(place)
+            if shown is not None and (new := _new_since(shown.said, _said(rows))):
+                raise Conflict(
+                    f"came or changed since they were shown: {', '.join(new[:5])}"
+                    f"{f' and {len(new) - 5} more' if len(new) > 5 else ''}; nothing was trusted",
+                    hint="engram trust shows them as they are now",
+                )
+            for row, memory in () if revoke else rows:
+                # What claims another hash than it has was changed after somebody approved it: that is looked at.
+                if place.standing(row) is Standing.UNAPPROVED and not memory.is_edited:
+                    accepted.append([memory.type, memory.id, memory.actual_hash])
             self._note(place, ledger.DISTRUSTED if revoke else ledger.TRUSTED, accepted=accepted)
         place.refresh()
         return self._state(place, accepted=len(accepted))
@@ -163,11 +195,14 @@ class TrustService:
 
     def profiles(self) -> list[ProfileRow]:
         found = read_profiles(self._roots.data_folder)
-        used = self._roots.global_.root.profile
-        return [
-            ProfileRow(name=name, path=path, is_active=name == used, exists=os.path.isdir(os.path.expanduser(path)))
+        root = self._roots.global_.root
+        rows = [
+            ProfileRow(
+                name=name, path=path, is_active=name == root.profile, exists=os.path.isdir(os.path.expanduser(path))
+            )
             for name, path in sorted(found.paths.items())
         ]
+        return [*rows, ProfileRow(name=root.profile, path="", is_active=True, exists=False)] if root.problem else rows
 
     def add_profile(self, name: str, path: str) -> ProfileRow:
         """Name a global root."""
@@ -203,3 +238,17 @@ class TrustService:
             active = "" if found.active == name else found.active
             write_profiles(self._roots.data_folder, Profiles(active=active, paths=rest))
         return found.paths[name]
+
+
+def _memories_of(place: MemoryRoot) -> list[tuple[Indexed, Memory]]:
+    """The memories that trust is about: working notes never speak as instructions."""
+    return [(row, row.memory) for row in place.index.everything() if row.memory is not None and not row.memory.tier]
+
+
+def _said(rows: Sequence[tuple[Indexed, Memory]]) -> dict[str, str]:
+    return {row.path: f"{memory.type}:{memory.id}:{memory.actual_hash}" for row, memory in rows}
+
+
+def _new_since(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Paths of what was not there before, or said something else."""
+    return [path for path, said in now.items() if before.get(path) != said]

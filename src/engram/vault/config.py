@@ -11,7 +11,7 @@ from typing import Any
 
 from engram import files
 from engram.core.memory import VARIANTS
-from engram.errors import InvalidInput, SettingsError
+from engram.errors import InvalidInput, SettingsError, StoreUnavailable
 
 FILE = "engram.config.json"
 DEFAULT = "default"
@@ -172,7 +172,13 @@ def change_file(path: str, name: str, value: Any) -> None:
             whole.pop(groups[0], None)
     else:
         at[last] = value
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{os.path.dirname(path)}: cannot be created: {error.strerror}; nothing was changed",
+            hint="check permissions",
+        ) from error
     files.write_whole(path, json.dumps(whole, ensure_ascii=False, indent=2) + "\n", mode=0o644)
 
 

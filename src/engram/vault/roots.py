@@ -7,12 +7,15 @@ import json
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engram.errors import InvalidInput, NotFound, SettingsError
+from engram.paths import is_within
 
 ROOT = os.path.join(".agents", ".engram")
 PROFILES = "profiles.json"
+# Beside the profiles, and never made: stands for the root of one that is missing.
+NOWHERE = "no-such-profile"
 _PROFILE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
@@ -20,7 +23,8 @@ _PROFILE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTU
 class Root:
     """A folder that holds memories.
 
-    `scope` is workspace or global; `path` its real path. `identity` is the same for all worktrees of a repository:
+    `scope` is workspace or global; `path` its real path. `problem` says why there is none to be read or written: then
+    nothing lies at `path`, and nothing may be made there. `identity` is the same for all worktrees of a repository:
     approvals and trust belong to it. `repository` is the work tree that it lies in, "" outside of Git; `git` the
     folder with that work tree's own Git state.
     """
@@ -31,6 +35,7 @@ class Root:
     repository: str = ""
     git: str = ""
     profile: str = ""
+    problem: str = ""
 
     @property
     def key(self) -> str:
@@ -44,7 +49,12 @@ class Root:
 
     @property
     def exists(self) -> bool:
-        return os.path.isdir(self.path)
+        return not self.problem and os.path.isdir(self.path)
+
+    def check_writable(self) -> None:
+        """Raises `SettingsError` for a root that has a problem, with what mends it."""
+        if self.problem:
+            raise SettingsError(self.problem, hint=mended(self.profile))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,22 +144,37 @@ def global_root(*, data_folder: str, environ: Mapping[str, str], chosen: str = "
     """`chosen` (`--profile`), `ENGRAM_GLOBAL_DIR`, the active profile, `~/.engram/global`, in this order.
 
     The active profile is `ENGRAM_PROFILE`, the workspace's `default_profile`, or the user's. The folder need not
-    exist. Raises `SettingsError` for a profile that nobody made.
+    exist. A profile that nobody made on this machine raises `SettingsError` when it was asked for now; as a setting,
+    which another machine may have made, it gives a root with a `problem`.
     """
     explicit = environ.get("ENGRAM_GLOBAL_DIR", "").strip()
     if explicit and not chosen:
         return root_at(os.path.abspath(os.path.expanduser(explicit)), scope="global")
     profiles = read_profiles(data_folder)
-    name = chosen or environ.get("ENGRAM_PROFILE", "").strip() or workspace_default or profiles.active
+    asked_for = chosen or environ.get("ENGRAM_PROFILE", "").strip()
+    name = asked_for or workspace_default or profiles.active
     if not name:
         return root_at(os.path.expanduser(os.path.join("~", ".engram", "global")), scope="global")
-    if name not in profiles.paths:
+    if name not in profiles.paths and asked_for:
         raise SettingsError("profile: there is none of this name", hint="engram profile list")
+    if name not in profiles.paths:
+        shown = name if _is_profile_name(name) else "…"
+        problem = f"the profile `{shown}` that is set here is not known on this machine"
+        return replace(root_at(os.path.join(data_folder, NOWHERE), scope="global", profile=shown), problem=problem)
     return root_at(os.path.expanduser(profiles.paths[name]), scope="global", profile=name)
 
 
+def mended(profile: str) -> str:
+    """The command that makes a missing profile known."""
+    return f"engram profile add {profile} PATH"
+
+
+def _is_profile_name(name: str) -> bool:
+    return bool(name) and len(name) <= 64 and name[0].isalnum() and set(name) <= _PROFILE_CHARACTERS
+
+
 def check_profile_name(name: str) -> str:
-    if not name or len(name) > 64 or not name[0].isalnum() or not set(name) <= _PROFILE_CHARACTERS:
+    if not _is_profile_name(name):
         raise InvalidInput("profile: not a name", hint="a letter or digit, then letters, digits, `.`, `_`, `-`")
     return name
 
@@ -179,8 +204,11 @@ def write_profiles(data_folder: str, profiles: Profiles) -> None:
 
 def inside(root: Root, relative: str) -> str:
     """The absolute path of a file of the root. Raises `NotFound` for one that would lie outside, links followed."""
-    whole = os.path.realpath(os.path.join(root.path, relative))
-    if os.path.isabs(relative) or os.path.commonpath([whole, root.path]) != root.path:
+    try:
+        whole = os.path.realpath(os.path.join(root.path, relative))
+    except ValueError:  # no file can have such a name
+        whole = ""
+    if os.path.isabs(relative) or not whole or not is_within(whole, root.path):
         raise NotFound("a path that leads out of the memory folder")
     return whole
 

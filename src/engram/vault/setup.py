@@ -16,6 +16,7 @@ _IGNORED = ("working/", PENDING, "inbox/", ".staging/", ".*.tmp")
 
 def create(root: Root) -> bool:
     """The folders of a root; whether it is new."""
+    root.check_writable()
     is_new = not os.path.isdir(root.path)
     try:
         for name in FOLDERS.values():
@@ -28,6 +29,7 @@ def create(root: Root) -> bool:
 
 def complete(root: Root) -> None:
     """Make sure that nothing private of the root can reach Git; lines that somebody else wrote stay."""
+    root.check_writable()
     path = os.path.join(root.path, ".gitignore")
     if os.path.islink(path):  # reading it would copy somebody's file into the repository
         raise StoreUnavailable(f"{path}: is a link; nothing was written", hint="remove it")

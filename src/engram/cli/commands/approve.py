@@ -8,10 +8,10 @@ example: engram approve 5ebc1d20
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from engram import streams
 from engram.cli import approving, asking
 from engram.cli.output import Result
 from engram.core.quoting import defang
@@ -36,7 +36,7 @@ def run(args: Namespace, app: App) -> Result:
         return _everything(app)
     waiting = [one for one in app.proposals.waiting() if one.proposal.name.startswith(args.name.lower())]
     if waiting and len(args.name) >= 4:
-        sys.stderr.write(memory_views.proposed(waiting[0], asks=False)[0] + "\n\n")
+        streams.tell(memory_views.proposed(waiting[0], asks=False)[0] + "\n\n")
         if args.only is None:
             return approving.decide(app, waiting[0])
         if not asking.confirmed(f"Approve candidates {args.only}?"):
@@ -46,7 +46,7 @@ def run(args: Namespace, app: App) -> Result:
         raise InvalidInput("--only: goes with a proposal", hint="engram review")
     shown = app.review.look_at(args.name)
     for row in shown:
-        sys.stderr.write(f"{row.id} · {row.type} · {row.scope}: {row.standing}\n{defang(row.diff)}\n\n")
+        streams.tell(f"{row.id} · {row.type} · {row.scope}: {row.standing}\n{defang(row.diff)}\n\n")
     if not asking.confirmed("Approve it as it stands?"):
         return _nothing()
     return approving.committed(app.review.approve_memory(args.name, how="terminal", shown=shown))
@@ -54,7 +54,7 @@ def run(args: Namespace, app: App) -> Result:
 
 def _everything(app: App) -> Result:
     waiting = app.review.inbox()
-    sys.stderr.write(memory_views.inbox(waiting)[0] + "\n\n")
+    streams.tell(memory_views.inbox(waiting)[0] + "\n\n")
     if not asking.confirmed("Approve every memory that waits, as it stands?"):
         return _nothing()
     return approving.committed(app.review.approve_all(how="terminal", shown=waiting.changed))

@@ -5,12 +5,12 @@ example: engram export backup.json --project shop
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from engram.cli.output import Result
+from engram import streams
+from engram.cli.output import Result, unwritable
 from engram.core.text import plural
 from engram.errors import InvalidInput
 
@@ -40,7 +40,8 @@ def run(args: Namespace, app: App) -> Result:
     try:
         app.transfer.export(sys.stdout, project=args.project, include_deleted=args.include_deleted)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has seen enough. Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        streams.hush(sys.stdout)
+        if not streams.is_gone(error):
+            raise unwritable(error) from error
     return Result(data=None, text="")

@@ -16,6 +16,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from engram import streams
 from engram.cli.output import Result
 from engram.cli.parsing import whole
 from engram.errors import InvalidInput
@@ -31,6 +32,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--git", metavar="DIR", help="make an observation of each commit of this repository")
     parser.add_argument("--project", help="file everything under this project")
     parser.add_argument("--limit", type=whole, metavar="N", help="with --git: only the newest N commits")
+    parser.add_argument(
+        "--scope", choices=["workspace", "global"], help="with a folder of memories: where to; default this workspace"
+    )
     parser.add_argument("--dry-run", action="store_true", help="tell what would be done, and do nothing")
 
 
@@ -39,8 +43,14 @@ def run(args: Namespace, app: App) -> Result:
         raise InvalidInput("file: give a file, or --git DIR", hint="engram import --help")
     if args.limit is not None and args.git is None:
         raise InvalidInput("--limit: goes with --git", hint="engram import --help")
-    if args.file is not None and os.path.isdir(os.path.expanduser(args.file)):
-        text, data, diagnostics = memory_views.imported(app.promotion.import_root(args.file, dry_run=args.dry_run))
+    is_root = args.file is not None and os.path.isdir(os.path.expanduser(args.file))
+    if args.scope is not None and not is_root:
+        raise InvalidInput("--scope: goes with a folder of memories", hint="engram import --help")
+    if is_root:
+        if not args.dry_run:
+            streams.tell(f"Goes into {app.promotion.import_target(args.scope)}\n")
+        taken = app.promotion.import_root(args.file, dry_run=args.dry_run, scope=args.scope)
+        text, data, diagnostics = memory_views.imported(taken)
         return Result(data=data, text=text, diagnostics=diagnostics)
     progress = _show_progress if sys.stderr is not None and sys.stderr.isatty() else None
     try:
@@ -52,14 +62,13 @@ def run(args: Namespace, app: App) -> Result:
             done = app.transfer.import_file(args.file, project=args.project, dry_run=args.dry_run, progress=progress)
     finally:
         if progress is not None:
-            sys.stderr.write("\r\x1b[K")
+            streams.tell("\r\x1b[K")
     return Result(data=done, text=_text(done))
 
 
 def _show_progress(done: int, total: int | None) -> None:
     of = f" of {total:,}" if total else ""
-    sys.stderr.write(f"\r{done:,}{of} rows\x1b[K")
-    sys.stderr.flush()
+    streams.tell(f"\r{done:,}{of} rows\x1b[K")
 
 
 def _text(done: Imported) -> str:

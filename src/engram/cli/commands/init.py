@@ -11,7 +11,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from engram.cli import asking
+from engram.cli import asking, trusting
 from engram.cli.output import Result
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ def run(args: Namespace, app: App) -> Result:
     trusted = made.is_trusted
     if not trusted:
         lines.append(f"It holds {made.memories} memories that came from elsewhere; they are shown as cards only.")
-        if not args.json and asking.is_terminal() and asking.confirmed(f"Trust the {made.memories} memories in it?"):
-            app.trust.trust()
+        if not args.json and asking.is_terminal() and trusting.asked(app):
             trusted = True
             lines[-1] = "Trusted."
         else:

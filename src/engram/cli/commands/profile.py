@@ -49,6 +49,9 @@ def run(args: Namespace, app: App) -> Result:
         path = app.trust.remove_profile(args.name)
         return Result(data={"removed": args.name, "path": path}, text=f"Forgotten; its memories stay in {path}")
     rows = app.trust.profiles()
-    lines = [f"{'*' if row.is_active else ' '} {row.name:<20} {row.path}" for row in rows]
+    lines = []
+    for row in rows:
+        where = row.path or f"not known here: engram profile add {row.name} PATH"
+        lines.append(f"{'*' if row.is_active else ' '} {row.name:<20} {where}")
     data = [{"name": row.name, "path": row.path, "active": row.is_active} for row in rows]
     return Result(data={"profiles": data}, text="\n".join(lines) or "No profiles: engram profile add NAME PATH")

@@ -9,13 +9,11 @@ What you approve yourself is trusted anyway. ENGRAM_TRUST=1 is for machines with
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
-from engram.cli import approving, asking
+from engram.cli import approving, asking, trusting
 from engram.cli.output import Result
-from engram.services import memory_views
 
 if TYPE_CHECKING:
     from engram.bootstrap import App
@@ -33,12 +31,8 @@ def run(args: Namespace, app: App) -> Result:
         app.trust.trust(revoke=True)
         return _result(app)
     asking.need_terminal("trusting a workspace")
-    before = app.trust.state()
-    cards = "\n".join(app.memories.index_cards()[:40])
-    sys.stderr.write(f"{before.path}\n{cards}\n\n")
-    if not asking.confirmed(f"Trust {memory_views.memories(before.memories)} as instructions to your agents?"):
+    if not trusting.asked(app):
         return Result(data={"status": "declined"}, text="Nothing was changed.", status=approving.NOTHING_WRITTEN)
-    app.trust.trust()
     return _result(app)
 
 

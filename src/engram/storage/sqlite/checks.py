@@ -53,6 +53,13 @@ def rebuild(connection: apsw.Connection) -> list[str]:
 
 
 def _folder(folder: str) -> Finding:
+    if not os.access(folder, os.W_OK):
+        return Finding(
+            id="store.folder",
+            level="warning",
+            message=f"{folder}: cannot be written; what is there is shown, and nothing is saved",
+            remedy="check permissions, or set ENGRAM_DATA_DIR to a folder you may write",
+        )
     mode = os.stat(folder).st_mode & 0o777
     if os.name == "posix" and mode & 0o077:
         return Finding(
@@ -79,14 +86,20 @@ def _filesystem(folder: str) -> Finding:
 def _engine(connection: apsw.Connection) -> Finding:
     mode = connection.pragma("journal_mode")
     version = apsw.sqlite_lib_version()
-    if apsw.SQLITE_VERSION_NUMBER < OLDEST_SQLITE or mode != "wal":
+    # Read without a log where nothing can be written; then no two agents can get in each other's way either.
+    is_shared = mode == "wal" or bool(connection.pragma("query_only"))
+    if apsw.SQLITE_VERSION_NUMBER < OLDEST_SQLITE or not is_shared:
         return Finding(
             id="store.engine",
             level="error",
             message=f"SQLite {version}, journal mode {mode}: several agents at once are not safe",
             remedy="pip install -U apsw",
         )
-    return Finding(id="store.engine", level="ok", message=f"SQLite {version}, write-ahead log")
+    return Finding(
+        id="store.engine",
+        level="ok",
+        message=f"SQLite {version}, {'write-ahead log' if mode == 'wal' else 'only read'}",
+    )
 
 
 def _pages(connection: apsw.Connection, *, deep: bool) -> Finding:

@@ -49,12 +49,13 @@ def _looked_at(path: str) -> bool:
     """Whether the schema is the current one, without leaving a mark on a file that is not ours."""
     connection = open_plain(path)
     try:
-        return _is_current(connection, path)
+        return is_current(connection, path)
     finally:
         connection.close()
 
 
-def _is_current(connection: apsw.Connection, path: str) -> bool:
+def is_current(connection: apsw.Connection, path: str) -> bool:
+    """Whether the schema is the one of this version. Raises as `prepare`."""
     try:
         found = version_of(connection)
         ours = connection.pragma("application_id") == APPLICATION_ID
@@ -95,6 +96,12 @@ def _upgrade(path: str, *, synchronous: str, now: str) -> None:
         raise explain(error, path) from error
     finally:
         connection.close()
+
+
+def build(connection: apsw.Connection) -> None:
+    """The current schema in an empty database."""
+    for number, statements in steps(0):
+        _apply(connection, number, statements)
 
 
 def steps(after: int) -> list[tuple[int, str]]:

@@ -16,10 +16,13 @@ from engram.core.ports import Finding, Reader, Writer
 from engram.errors import StoreUnavailable, Unsupported
 from engram.storage.sqlite import checks, schema
 from engram.storage.sqlite.connect import connect, explain
+from engram.storage.sqlite.read_only import connect_read_only, is_read_only
 from engram.storage.sqlite.reader import SqliteReader
 from engram.storage.sqlite.transaction import immediate
 from engram.storage.sqlite.writer import SqliteWriter
 
+# The generation of connections that are not kept.
+_FOR_ONE_READ = -1
 # Connections that a parent process opened: kept, because to let go of one would close it.
 _PARENTS: list[apsw.Connection] = []
 
@@ -63,6 +66,8 @@ class SqliteStore:
 
     @contextmanager
     def write(self) -> Iterator[Writer]:
+        if is_read_only(self._path):
+            raise explain(apsw.ReadOnlyError("cannot be written"), self._path)
         with self._connection() as connection, immediate(connection):
             # Another program may have upgraded the schema while this one was running.
             if schema.version_of(connection) != schema.SCHEMA_VERSION:
@@ -87,6 +92,8 @@ class SqliteStore:
     def _take(self) -> tuple[apsw.Connection, int]:
         """An idle connection, or a new one, and its generation. Those of a parent process or of a replaced file
         are dropped."""
+        if is_read_only(self._path):
+            return connect_read_only(self._path), _FOR_ONE_READ
         identity = self._file_identity()
         with self._lock:
             if self._owner != os.getpid():
@@ -126,7 +133,12 @@ class SqliteStore:
         """A consistent copy through SQLite's online backup; raises when `target` exists."""
         if os.path.exists(target):
             raise StoreUnavailable(f"{target}: exists already", hint="choose another name")
-        files.private_file(target)
+        try:
+            files.private_file(target)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"{target}: cannot be written: {error.strerror}", hint="choose another place"
+            ) from error
         copy = apsw.Connection(target)
         try:
             with self._connection() as source, copy.backup("main", source, "main") as running:
@@ -139,13 +151,16 @@ class SqliteStore:
         # A connection of its own: the page check of FTS5 goes by what an older connection remembers of the index,
         # and reports damage where another process has merely written since.
         with self._connection():
-            fresh = connect(self._path, synchronous=self._synchronous)
+            is_fixed = is_read_only(self._path)
+            fresh = connect_read_only(self._path) if is_fixed else connect(self._path, synchronous=self._synchronous)
             try:
                 return checks.check(fresh, self._path, deep=deep)
             finally:
                 fresh.close()
 
     def repair(self) -> list[str]:
+        if is_read_only(self._path):
+            raise explain(apsw.ReadOnlyError("cannot be written"), self._path)
         with self._connection() as connection, immediate(connection):
             return checks.rebuild(connection)
 
