@@ -244,8 +244,10 @@ def _chat(models: FakeModels, asked: Asked) -> tuple[Events, Json]:
 
 def _gemini(models: FakeModels, asked: Asked) -> tuple[Events, Json]:
     _, step = models.answer(asked)
+    form = asked.body.get("generationConfig", {})
+    schema = form.get("responseJsonSchema") or form.get("responseSchema")
     if isinstance(step, Say):
-        part: Json = {"text": step.text}
+        part: Json = {"text": json.dumps(_fitting(schema)) if schema else step.text}
     else:
         part = {"functionCall": {"name": asked.find(step.tool)[1], "args": step.arguments}}
     whole: Json = {
@@ -257,6 +259,16 @@ def _gemini(models: FakeModels, asked: Asked) -> tuple[Events, Json]:
         },
     }
     return [("", whole)], whole
+
+
+def _fitting(schema: Json) -> Any:
+    """The smallest value that fits a schema: programs ask for JSON when they choose a model or check a turn."""
+    kind = str(schema.get("type", "object")).lower()
+    if "enum" in schema:
+        return schema["enum"][0]
+    if kind == "object":
+        return {name: _fitting(one) for name, one in schema.get("properties", {}).items()}
+    return {"array": [], "string": "shop", "boolean": False}.get(kind, 1)
 
 
 def _listener(models: FakeModels) -> type[BaseHTTPRequestHandler]:
