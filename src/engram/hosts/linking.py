@@ -107,6 +107,21 @@ class Run:
             return [_change(owner, path, parts, error.status, error.reason)]
         return _grouped(owner, path, outcomes, backup)
 
+    def take_old(self, owner: str, parts: Sequence[Part]) -> list[Change]:
+        """Parts of this owner that an earlier link has put and that belong to it no longer are gone."""
+        now = {(os.path.realpath(path), _name(part)) for path, here in _by_path(parts) for part in here}
+        changes: list[Change] = []
+        for target, ours in list(self.registry.files.items()):
+            old = [
+                _part(target, kept)
+                for name, kept in ours.parts.items()
+                if owner in kept.owners and (target, name) not in now
+            ]
+            if old:
+                changes += self._take_from(owner, target, old, force=False)
+        self._remove_folders()
+        return changes
+
     # -- take --------------------------------------------------------------------------------------------------------
 
     def take(self, owner: str, parts: Sequence[Part], *, force: bool = False) -> list[Change]:
@@ -157,14 +172,10 @@ class Run:
             text = edit.text
             ours.parts.pop(name, None)
         left: str | None = text
-        if not ours.parts:
-            before = _unpatched(text, ours.patches) if is_known else None
-            if is_whole or (ours.is_made and _is_empty(path, text if before is None else before, parts)):
-                left = None
-            elif not is_known and text != found.text and not text.strip():
-                left = None
-            elif before is not None:
-                left = before
+        if not ours.parts and not is_whole:
+            left = _left(ours, text, parts, is_known=is_known, is_changed=text != found.text)
+        elif not ours.parts:
+            left = None
         try:
             backup = self._write(found, left, ours)
         except Untouched as error:
@@ -436,7 +447,19 @@ def _unpatched(text: str, patches: list[Patch] | None) -> str | None:
     return text
 
 
-def _is_empty(path: str, text: str, parts: Iterable[FilePart]) -> bool:
+def _left(ours: OurFile, text: str, parts: Sequence[FilePart], *, is_known: bool, is_changed: bool) -> str | None:
+    """What stays of a file in which nothing of ours is left: what a person had, exactly where the way back is known;
+    None where nothing stays."""
+    before = _unpatched(text, ours.patches) if is_known else None
+    left = text if before is None else before
+    if ours.is_made and _is_empty(left, parts):
+        return None
+    if not is_known and is_changed and not left.strip():
+        return None  # nobody remembers who made it, and there was nothing in it but ours
+    return left
+
+
+def _is_empty(text: str, parts: Iterable[FilePart]) -> bool:
     """Whether nothing of a person's is left in a file that we made."""
     beside: dict[str, Any] = {}
     for part in parts:
@@ -449,3 +472,12 @@ def _is_empty(path: str, text: str, parts: Iterable[FilePart]) -> bool:
 
 def _hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+def is_there(part: FilePart) -> bool:
+    """Whether this part of ours stands in its file, in whatever form; a file that cannot be read has none."""
+    try:
+        found = foreign_file.read(part.path)
+        return found.data is not None and _take(found.text, part, None, force=False).status == "removed"
+    except Untouched:
+        return False
