@@ -256,8 +256,12 @@ class Run:
         data = None if text is None else found.encoded(text)
         is_changed = data != found.data
         earlier = self.registry.files.get(found.target)
-        is_ours = earlier is not None and earlier.is_made and found.data is not None
-        is_ours = is_ours and earlier is not None and earlier.hash == _hash(found.data or b"")
+        is_ours = (
+            earlier is not None
+            and earlier.is_made
+            and earlier.patches is not None
+            and earlier.hash == _hash(found.data or b"")
+        )
         if is_changed:
             foreign_file.need_writable(found)
         if data is not None:
