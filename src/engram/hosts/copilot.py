@@ -61,9 +61,9 @@ HOST = Host(
         "prompt": "Copilot drops what a prompt hook answers",
         "slash": "Copilot CLI has no commands of a project",
     },
-    limits={
-        ability: "with --global only: hooks of a workspace would also run in Copilot's cloud agent"
-        for ability in ("startup", "capture", "proof")
-    },
+    limits=dict.fromkeys(
+        ("startup", "capture", "proof"),
+        "with --global only: hooks of a workspace would also run in Copilot's cloud agent",
+    ),
     checked="Copilot CLI 1.0.102; GitHub's hooks reference (version 1, timeoutSec)",
 )

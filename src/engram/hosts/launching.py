@@ -106,7 +106,7 @@ def _quoted(word: str) -> str:
             continue
         done += "\\" * (2 * slashes + 1 if sign == '"' else slashes) + sign
         slashes = 0
-    return f'"{done}{"\\" * (2 * slashes)}"'
+    return '"' + done + "\\" * (2 * slashes) + '"'
 
 
 def _pinned(installation: Installation, name: str) -> tuple[str, ...]:
@@ -118,7 +118,7 @@ def _on_path(installation: Installation, name: str) -> str:
     rules = ntpath if installation.platform == "win32" else posixpath
     for folder in installation.search_path.split(rules.pathsep):
         folder = folder.strip().strip('"')
-        path = rules.join(folder, _file(installation, name))
+        path: str = rules.join(folder, _file(installation, name))
         if rules.isabs(folder) and installation.is_program(path):
             return path
     return ""
@@ -126,7 +126,7 @@ def _on_path(installation: Installation, name: str) -> str:
 
 def _script(installation: Installation, name: str) -> str:
     rules = ntpath if installation.platform == "win32" else posixpath
-    path = rules.join(installation.scripts, _file(installation, name))
+    path: str = rules.join(installation.scripts, _file(installation, name))
     return path if installation.scripts and not installation.is_temporary and installation.is_program(path) else ""
 
 

@@ -18,7 +18,7 @@ HOST = Host(
     title=".mcp.json",
     parts=parts,
     abilities=frozenset({"server"}),
-    lacks={ability: "this target is the server alone" for ability in _OTHERS},
+    lacks=dict.fromkeys(_OTHERS, "this target is the server alone"),
     absent={"global": ".mcp.json belongs to a workspace; link the programs themselves with --global"},
     in_all="always",
 )

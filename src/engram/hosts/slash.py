@@ -39,6 +39,6 @@ HOST = Host(
     title="/engram",
     parts=parts,
     abilities=frozenset({"guide", "slash"}),
-    lacks={ability: "this target is the command alone" for ability in _OTHERS},
+    lacks=dict.fromkeys(_OTHERS, "this target is the command alone"),
     in_all="always",
 )
