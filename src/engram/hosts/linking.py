@@ -6,13 +6,13 @@ from __future__ import annotations
 import copy
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from engram.hosts import foreign_file
-from engram.hosts.editing import blocks, elements, members, tables, wholes
+from engram.hosts.editing import blocks, elements, json_text, members, tables, wholes
 from engram.hosts.editing.edit import Edit, Status, Untouched
 from engram.hosts.foreign_file import Found
 from engram.hosts.parts import Block, Element, Member, Part, Table, Told, Whole
@@ -485,3 +485,23 @@ def is_there(part: FilePart) -> bool:
         return found.data is not None and _take(found.text, part, None, force=False).status == "removed"
     except Untouched:
         return False
+
+
+def command_at(part: Member | Table) -> tuple[str, ...]:
+    """The words by which a registered server of ours is started, as they stand in the file; none where it is not ours
+    or cannot be read."""
+    try:
+        found = foreign_file.read(part.path)
+        text = "" if found.data is None else found.text
+        value: Any = json_text.read(text).value if isinstance(part, Member) else tables.read(text)
+    except Untouched:
+        return ()
+    for key in part.keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    if not isinstance(value, Mapping) or not members.is_ours(value, part.marks):
+        return ()
+    inner = value.get("transport")
+    value = inner if isinstance(inner, Mapping) else value
+    command, options = value.get("command"), value.get("args")
+    words = [*(command if isinstance(command, list) else [command]), *(options if isinstance(options, list) else [])]
+    return tuple(words) if all(isinstance(word, str) for word in words) else ()
