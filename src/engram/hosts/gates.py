@@ -129,10 +129,17 @@ def _opencode(home: str, workspace: str, environ: Mapping[str, str], read: Read)
             answer = rules
         for rule, value in rules.items() if isinstance(rules, Mapping) else ():
             if fnmatch.fnmatch(f"{SERVER}_{TOOL}", rule):
-                answer = value if isinstance(value, str) else answer
+                answer = _opencode_answer(value, answer)
     if registered and answer == "allow":
         keys = ("permission", f"{SERVER}_{TOOL}")
         yield OpenGate(host="opencode", path=registered, keys=keys, finding="host.opencode_allow")
+
+
+def _opencode_answer(value: Any, answer: str) -> str:
+    """A rule is a word, or patterns of what the tool is called with, each with a word; a server's tool has `*`."""
+    patterns = {"*": value} if isinstance(value, str) else value if isinstance(value, Mapping) else {}
+    words = [word for pattern, word in patterns.items() if pattern == "*" and isinstance(word, str)]
+    return words[-1] if words else answer
 
 
 def _listed(home: str, workspace: str, environ: Mapping[str, str], read: Read) -> Iterator[OpenGate]:

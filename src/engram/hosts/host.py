@@ -16,7 +16,7 @@ Ability = Literal["instructions", "guide", "server", "startup", "prompt", "captu
 class Place:
     """Where a link goes: into the home folder of a person, or into one workspace. All paths are absolute.
 
-    `exists` tells whether a path is there; host modules ask nothing else of the disk.
+    `exists` tells whether a path is there, `is_file` whether it is a file; host modules ask nothing else of the disk.
     """
 
     home: str
@@ -25,6 +25,7 @@ class Place:
     environ: Mapping[str, str]
     platform: str
     exists: Callable[[str], bool] = os.path.exists
+    is_file: Callable[[str], bool] = os.path.isfile
 
     @property
     def scope(self) -> str:
@@ -35,6 +36,15 @@ class Place:
 
     def in_workspace(self, *names: str) -> str:
         return os.path.join(self.workspace, *names)
+
+    def chosen(self, variable: str, *names: str) -> str:
+        """The folder that an environment variable names, else the one of these names in the home folder."""
+        said = self.environ.get(variable, "").strip()
+        if said == "~" or said.startswith(("~/", "~\\")):
+            said = said[2:]
+        elif not said:
+            said = os.path.join(*names)
+        return os.path.join(self.home, said) if said else self.home
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +67,8 @@ class Host:
     """One agent program. `parts` says what a link consists of in a place; it opens no file.
 
     `signs` are paths by which an installed program is known, and `programs` the commands it has. `lacks` gives a
-    sentence for each ability that this program does not have, and `absent` one where a whole scope has nothing to link.
+    sentence for each ability that this program does not have, `limits` one for each that it has in part, and `absent`
+    one for a scope that has nothing to link. `checked` says what the shapes were compared with.
     """
 
     name: str
@@ -68,5 +79,7 @@ class Host:
     signs: Callable[[Place], tuple[str, ...]] = lambda place: ()
     abilities: frozenset[Ability] = frozenset()
     lacks: Mapping[Ability, str] = field(default_factory=dict)
+    limits: Mapping[Ability, str] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
     in_all: Literal["installed", "always", "never"] = "installed"
     checked: str = ""
