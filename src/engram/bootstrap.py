@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from engram.services.context import ContextService
     from engram.services.doctor import Doctor
     from engram.services.health import HealthService
+    from engram.services.links import Links, Programs, Ran
     from engram.services.memories import Memories
     from engram.services.memory_roots import MemoryRoots
     from engram.services.observations import Observations
@@ -50,6 +52,34 @@ def _new_id() -> str:
 
 def _new_token() -> str:
     return secrets.token_urlsafe(32)
+
+
+def _programs() -> Programs:
+    from engram._version import __version__
+    from engram.hosts.installed import this_installation
+    from engram.hosts.launching import engram_command, server_command
+    from engram.services.links import Programs
+
+    installation = this_installation(
+        environ=os.environ, platform=sys.platform, executable=sys.executable, version=__version__
+    )
+    return Programs(
+        server=server_command(installation), engram=engram_command(installation), version=installation.version
+    )
+
+
+def _run_program(words: Sequence[str]) -> Ran:
+    """A program of a host, with no input and a minute to end."""
+    import subprocess
+
+    from engram.services.links import Ran
+
+    try:
+        ended = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Ran(status=None, said=f"`{words[0]}` could not be run: {error}")
+    said = (ended.stdout + b"\n" + ended.stderr).decode("utf-8", "replace").strip().splitlines()
+    return Ran(status=ended.returncode, said=said[0][:200] if said else f"ended with status {ended.returncode}")
 
 
 def _new_batch() -> str:
@@ -272,6 +302,37 @@ class App:
         from engram.services.trust import TrustService
 
         return TrustService(self.roots, now=self.now)
+
+    # -- hosts -----------------------------------------------------------------------------------------------------
+
+    @property
+    def project_folder(self) -> str:
+        """The top of the project that this workspace lies in: where its memories are, else its repository."""
+        from engram.vault.roots import new_workspace_root, workspace_root
+
+        root = workspace_root(self.workspace, home=os.path.expanduser("~")) or new_workspace_root(self.workspace)
+        return os.path.dirname(os.path.dirname(root.path))
+
+    @property
+    def has_memories(self) -> bool:
+        """Whether this project has a place for memories."""
+        from engram.vault.roots import workspace_root
+
+        return workspace_root(self.workspace, home=os.path.expanduser("~")) is not None
+
+    @cached_property
+    def links(self) -> Links:
+        from engram.services.links import Links
+
+        return Links(
+            data_folder=self.settings.data_folder,
+            home=os.path.expanduser("~"),
+            environ=os.environ,
+            platform=sys.platform,
+            programs=_programs,
+            stamp=lambda: times.for_file_names(self.now()),
+            run=_run_program,
+        )
 
     def close(self) -> None:
         if "roots" in self.__dict__:

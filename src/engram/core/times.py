@@ -18,6 +18,11 @@ def read(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
+def for_file_names(at: str) -> str:
+    """`20260301T093000Z` for what `stamp` made."""
+    return read(at).astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
 def earlier(at: str, *, minutes: int) -> str:
     return stamp(read(at) - timedelta(minutes=minutes))
 

@@ -36,6 +36,8 @@ def parts(place: Place, wanted: Wanted) -> list[Part]:
             Told(
                 command=("claude", "mcp", "add", "--scope", "user", NAME, "--", *with_always_load(wanted)),
                 why="Claude Code keeps a person's servers in a file of its own, which only its command may change",
+                undo=("claude", "mcp", "remove", "--scope", "user", NAME),
+                why_undo="it was registered by Claude Code's own command, which takes it out again",
             ),
         ]
     else:

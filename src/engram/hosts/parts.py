@@ -79,10 +79,13 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """Something that only the person, or a program of the host, may do: the command that does it."""
+    """Something that only the person, or a program of the host, may do: the command that does it, and the one that
+    takes it back."""
 
     command: tuple[str, ...]
     why: str
+    undo: tuple[str, ...] = ()
+    why_undo: str = ""
     feature: Feature = "server"
 
 

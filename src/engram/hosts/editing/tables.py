@@ -14,10 +14,10 @@ START, END = "# engram:start", "# engram:end"
 def put(text: str, part: Table) -> Edit:
     """The block is replaced where it stands, with what a person has added to our table; a new one comes last. Raises
     `Untouched` for a text that does not parse, and where somebody else's table of that name stands."""
-    _parsed(text)
+    read(text)
     span = _span(text)
     if span is None:
-        if _at(_parsed(text), part.keys) is not None:
+        if _at(read(text), part.keys) is not None:
             raise Untouched("kept", f"`{'.'.join(part.keys)}` is somebody else's; it was left as it is")
         whole = _appended(text, _block(_rendered(part.keys, part.value)))
         _check(whole)
@@ -119,7 +119,8 @@ def _appended(text: str, block: str) -> str:
     return before + block.replace("\n", end) + end
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def read(text: str) -> dict[str, Any]:
+    """What the text says. Raises `Untouched` for one that does not parse."""
     import tomllib
 
     try:
@@ -130,7 +131,7 @@ def _parsed(text: str) -> dict[str, Any]:
 
 def _check(text: str) -> None:
     try:
-        _parsed(text)
+        read(text)
     except Untouched as error:
         raise Untouched("skipped", "cannot be edited: what is there leaves no room for another table") from error
 
