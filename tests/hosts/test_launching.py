@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from engram.hosts.installed import this_installation
 from engram.hosts.launching import (
     Installation,
     engram_command,
-    installed_here,
     powershell_line,
     server_command,
     shell_line,
@@ -132,7 +132,7 @@ def test_a_path_is_never_followed_through_symlinks(tmp_path: Path) -> None:
 
 
 def test_this_installation_is_read_from_what_it_is_told() -> None:
-    here = installed_here(environ={"PATH": "/a:/b"}, executable=sys.executable, version="9", platform=sys.platform)
+    here = this_installation(environ={"PATH": "/a:/b"}, executable=sys.executable, version="9", platform=sys.platform)
 
     assert (here.search_path, here.version, here.scripts) == ("/a:/b", "9", str(Path(sys.executable).parent))
     assert here.from_index is False, "these tests run from a checkout"
@@ -144,17 +144,14 @@ def test_this_installation_is_read_from_what_it_is_told() -> None:
     [
         ("/home/a/.cache/uv/archive-v0/x9/bin/python", True),
         ("/home/a/.cache/uv/environments-v2/x9/bin/python", True),
+        ("/home/a/.cache/pipx/x9/bin/python", True),
         ("/home/a/.local/share/uv/tools/engram-keep/bin/python", False),
+        ("/home/a/.local/share/pipx/venvs/engram-keep/bin/python", False),
     ],
 )
-def test_a_folder_of_uvx_is_known_to_be_temporary(executable: str, is_temporary: bool) -> None:
-    here = installed_here(environ={}, executable=executable, version="9", platform="linux")
+def test_a_folder_that_was_made_for_one_run_is_known(executable: str, is_temporary: bool) -> None:
+    here = this_installation(environ={}, executable=executable, version="9", platform="linux")
     assert here.is_temporary is is_temporary
-
-
-def test_an_installation_of_another_name_is_not_taken_for_one_from_an_index() -> None:
-    here = installed_here(environ={}, executable="python", version="9", platform="linux", distribution="no-such-thing")
-    assert (here.from_index, here.scripts) == (False, "")
 
 
 WORDS = ("/a b/engram", "it's", 'say "so"', "$HOME", "`x`", "a\\b", "a;b", "*", "", "ü")

@@ -56,7 +56,11 @@ def play(tmp_path: Path) -> Callable[..., Played]:
     folder.mkdir()
 
     def played(
-        *steps: list[Any], words: dict[str, Any] | None = None, command: tuple[str, ...] = (), **answers: list[str]
+        *steps: list[Any],
+        words: dict[str, Any] | None = None,
+        command: tuple[str, ...] = (),
+        copies: int = 1,
+        **answers: list[str],
     ) -> Played:
         (tmp_path / "engram.py").write_text(FAKE, encoding="utf-8")
         (tmp_path / "answers.json").write_text(json.dumps(answers), encoding="utf-8")
@@ -65,7 +69,9 @@ def play(tmp_path: Path) -> Callable[..., Played]:
         text = texts.plugin(wanted(engram=argv)).replace("10_000", "2_000")
         (tmp_path / "package.json").write_text('{"type": "module"}')
         (tmp_path / "engram.js").write_text(text, encoding="utf-8")
-        (tmp_path / "steps.json").write_text(json.dumps({"words": words or {}, "play": steps}), encoding="utf-8")
+        (tmp_path / "steps.json").write_text(
+            json.dumps({"words": words or {}, "play": steps, "copies": copies}), encoding="utf-8"
+        )
         host = Path(__file__).parent / "opencode_host.mjs"
         done = subprocess.run(
             [node(), str(host), str(tmp_path / "engram.js"), str(tmp_path / "steps.json"), str(folder)],
@@ -123,9 +129,20 @@ def test_what_is_said_goes_to_the_end_of_the_last_system_text(play: Callable[...
     assert played.outputs[2]["system"] == ["Engram: 1 of 1"]
 
 
-def test_it_is_not_said_twice_when_the_plugin_is_linked_twice(play: Callable[..., Played]) -> None:
-    played = play(message("hello"), system("a\n\nnote"), SessionStart=[context("note")])
-    assert played.outputs[1]["system"] == ["a\n\nnote"]
+def test_a_plugin_that_is_linked_twice_asks_and_speaks_once(play: Callable[..., Played]) -> None:
+    compacting = ["experimental.session.compacting", {"sessionID": "s1"}, {"context": []}]
+    played = play(
+        message("hello"),
+        system("a"),
+        compacting,
+        event("session.idle", sessionID="s1"),
+        copies=2,
+        SessionStart=[context("note")],
+        PreCompact=[context("first"), context("second")],
+    )
+
+    assert played.events == ["SessionStart", "UserPromptSubmit", "PreCompact", "Stop"]
+    assert played.outputs[1:3] == [{"system": ["a\n\nnote"]}, {"context": ["first"]}]
 
 
 def test_sessions_do_not_hear_of_each_other(play: Callable[..., Played]) -> None:
