@@ -1,4 +1,5 @@
-"""Write docs/reference/commands.md and tools.md from the code; a test compares them with what is there."""
+"""Write docs/reference/commands.md, tools.md and the tables of docs/hosts.md from the code; a test compares them with
+what is there."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import sys
 from pathlib import Path
 
 REFERENCE = Path(__file__).parent / "reference"
+MADE, END = "<!-- made by docs/generate.py -->", "<!-- end -->"
 
 
 def commands() -> str:
@@ -59,6 +61,31 @@ def tools() -> str:
     return "\n".join(parts) + "\n"
 
 
+def hosts() -> str:
+    """docs/hosts.md with its tables made anew."""
+    from engram.hosts.table import ABILITIES, HOSTS, capabilities
+
+    page = (REFERENCE.parent / "hosts.md").read_text(encoding="utf-8")
+    before, _, rest = page.partition(f"{MADE}\n")
+    after = rest.partition(f"{END}\n")[2]
+    rows = capabilities()
+    lines = [
+        f"| program | {' | '.join(ABILITIES)} |",
+        f"| --- |{' --- |' * len(ABILITIES)}",
+    ]
+    for row in rows:
+        cells = ("yes" if cell == "yes" else "yes*" if cell.startswith("yes;") else "–" for cell in row.cells.values())
+        lines.append(f"| `{row.host}` | {' | '.join(cells)} |")
+    lines += ["", "| program | | |", "| --- | --- | --- |"]
+    for row in rows:
+        for ability, cell in row.cells.items():
+            if cell != "yes":
+                lines.append(f"| `{row.host}` | {ability} | {cell.removeprefix('yes; ')} |")
+    lines += ["", "| program | compared with |", "| --- | --- |"]
+    lines += [f"| {host.title} (`{host.name}`) | {host.checked} |" for host in HOSTS if host.checked]
+    return f"{before}{MADE}\n" + "\n".join(lines) + f"\n{END}\n{after}"
+
+
 def _kind(wanted: dict[str, object]) -> str:
     return str(wanted["type"]) if "type" in wanted else '`"all"` or a list of numbers'
 
@@ -66,6 +93,7 @@ def _kind(wanted: dict[str, object]) -> str:
 def main() -> int:
     for name, text in (("commands.md", commands()), ("tools.md", tools())):
         (REFERENCE / name).write_text(text, encoding="utf-8")
+    (REFERENCE.parent / "hosts.md").write_text(hosts(), encoding="utf-8")
     return 0
 
 

@@ -30,6 +30,11 @@ def test_the_generated_reference_is_up_to_date(page: str, monkeypatch: pytest.Mo
     assert there == wanted, "run: python docs/generate.py"
 
 
+def test_the_tables_of_agent_programs_are_up_to_date() -> None:
+    there = (ROOT / "docs" / "hosts.md").read_text(encoding="utf-8")
+    assert there == _generator().hosts(), "run: python docs/generate.py"
+
+
 def test_every_link_between_pages_leads_somewhere() -> None:
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "bench").glob("*.md")]
     for page in pages:

@@ -49,6 +49,8 @@ def _hooks(path: str, place: Place, wanted: Wanted) -> list[Element]:
     ]
 
 
+_ONLY_GLOBAL = "with --global only: hooks of a workspace would also run in Copilot's cloud agent"
+
 HOST = Host(
     name="copilot",
     title="GitHub Copilot CLI",
@@ -61,9 +63,6 @@ HOST = Host(
         "prompt": "Copilot drops what a prompt hook answers",
         "slash": "Copilot CLI has no commands of a project",
     },
-    limits=dict.fromkeys(
-        ("startup", "capture", "proof"),
-        "with --global only: hooks of a workspace would also run in Copilot's cloud agent",
-    ),
+    limits=dict.fromkeys(("startup", "capture", "proof"), _ONLY_GLOBAL),
     checked="Copilot CLI 1.0.102; GitHub's hooks reference (version 1, timeoutSec)",
 )

@@ -16,7 +16,8 @@ def parts(place: Place, wanted: Wanted) -> list[Part]:
     found: list[Part]
     if place.is_global:
         settings = place.at_home(".gemini", "settings.json")
-        found = [global_block(place, wanted), shared_guide(place, wanted), skill(place.at_home(".gemini"), wanted)]
+        # It reads both folders of skills, and complains about one name in two.
+        found = [global_block(place, wanted), shared_guide(place, wanted), skill(place.at_home(".agents"), wanted)]
     else:
         settings = place.in_workspace(".gemini", "settings.json")
         found = [

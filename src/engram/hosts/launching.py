@@ -6,13 +6,10 @@ import ntpath
 import os
 import posixpath
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import metadata
 
-DISTRIBUTION, SERVER, COMMAND_LINE = "engram-keep", "engram-mcp", "engram"
-# Parts of a path by which a folder is known that uv or pipx makes for one run.
-_FOR_ONE_RUN = ("archive-v", "environments-v", "builds-v")
+SERVER, COMMAND_LINE = "engram-mcp", "engram"
 # Signs that cmd, PowerShell and the shell of Git for Windows all leave alone.
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=@+,")
 
@@ -38,29 +35,6 @@ class Installation:
     platform: str
     is_temporary: bool = False
     is_program: Callable[[str], bool] = _is_program
-
-
-def installed_here(
-    *, environ: Mapping[str, str], executable: str, version: str, platform: str, distribution: str = DISTRIBUTION
-) -> Installation:
-    """The installation that the interpreter `executable` belongs to. One from an index has left no word (PEP 610) of
-    another origin, such as a folder or a repository."""
-    rules = ntpath if platform == "win32" else posixpath
-    scripts = rules.dirname(executable)
-    try:
-        from_index = metadata.distribution(distribution).read_text("direct_url.json") is None
-    except metadata.PackageNotFoundError:
-        from_index = False
-    names = scripts.replace("\\", "/").split("/")
-    return Installation(
-        distribution=distribution,
-        version=version,
-        search_path=environ.get("PATH", ""),
-        scripts=scripts if rules.isabs(scripts) else "",
-        from_index=from_index,
-        platform=platform,
-        is_temporary=any(name.startswith(_FOR_ONE_RUN) for name in names),
-    )
 
 
 def server_command(installation: Installation, *options: str) -> tuple[str, ...]:

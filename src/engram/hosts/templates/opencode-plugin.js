@@ -58,7 +58,12 @@ function said(parts) {
   return texts.map((part) => part.text ?? "").join("\n");
 }
 
+// Linked globally and in a workspace, the plugin is there twice; for each folder the one that was loaded last speaks.
+const speakers = (globalThis[Symbol.for("engram.opencode")] ??= new Map());
+
 export const EngramPlugin = async ({ client, directory }) => {
+  const me = Symbol("engram");
+  speakers.set(directory, me);
   const contexts = new Map(); // session → what to add to its system prompt
   const begun = new Set();
   const children = new Set(); // sessions of sub-agents
@@ -85,6 +90,8 @@ export const EngramPlugin = async ({ client, directory }) => {
     }
   }
 
+  const isSilent = () => speakers.get(directory) !== me;
+
   async function onEvent(event) {
     const about = event?.properties ?? {};
     const session = about.sessionID ?? about.info?.id;
@@ -104,7 +111,7 @@ export const EngramPlugin = async ({ client, directory }) => {
   return {
     event: async ({ event }) => {
       try {
-        await onEvent(event);
+        if (!isSilent()) await onEvent(event);
       } catch {
         // A host must never stumble over its memory.
       }
@@ -113,7 +120,7 @@ export const EngramPlugin = async ({ client, directory }) => {
       try {
         const session = input?.sessionID;
         const prompt = said(output?.parts);
-        if (!session || children.has(session) || !prompt.trim()) return;
+        if (isSilent() || !session || children.has(session) || !prompt.trim()) return;
         if (!begun.has(session)) await begin(session, "startup");
         keep(session, await ask(directory, "UserPromptSubmit", { session_id: session, prompt }));
       } catch {
@@ -124,12 +131,13 @@ export const EngramPlugin = async ({ client, directory }) => {
     "experimental.chat.system.transform": async (input, output) => {
       const context = contexts.get(input?.sessionID);
       const system = output?.system;
-      if (!context || !Array.isArray(system) || system.some((text) => String(text).includes(context))) return;
+      if (isSilent() || !context || !Array.isArray(system)) return;
       if (system.length === 0) system.push(context);
       else system[system.length - 1] = `${system[system.length - 1]}\n\n${context}`;
     },
     "experimental.session.compacting": async (input, output) => {
       try {
+        if (isSilent()) return;
         const answer = await ask(directory, "PreCompact", { session_id: input?.sessionID });
         const context = contextOf(answer);
         if (context && Array.isArray(output?.context)) output.context.push(context);
