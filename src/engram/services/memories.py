@@ -120,7 +120,7 @@ class Memories:
             raise InvalidInput(f"budget_tokens: must be from {MIN_BUDGET} to {MAX_BUDGET:,}")
         limit = MAX_FULL if full else int(scene.settings["load.limit"].value)
         chosen = choose(query, scene, limit=limit, objective=objective, is_broad=full)
-        choices = self._choices(chosen, scene.settings, full=full)
+        choices = choices_of(chosen, scene.settings, full=full)
 
         def packed(footer: str) -> Pack:
             return build(
@@ -170,7 +170,7 @@ class Memories:
                 f"no memory with the id {', '.join(f'`{defang(name)[:80]}`' for name in wanted[:5])}",
                 hint=f"near: {', '.join(close)}" if close else "`engram_search` finds ids",
             )
-        choices = self._choices(chosen, scene.settings, full=True, by_id=True)
+        choices = choices_of(chosen, scene.settings, full=True, by_id=True)
         pack = build(choices, budget=None, heading=lambda bodies, cards, omitted: "")
         pack = replace(pack, text=pack.text.strip(), tokens=count_tokens(pack.text.strip()))
         names = {choice.key: choice.name for choice in choices}
@@ -258,34 +258,6 @@ class Memories:
 
     # -- showing ---------------------------------------------------------------------------------------------------
 
-    def _choices(
-        self, chosen: Selection, settings: Mapping[str, Setting], *, full: bool = False, by_id: bool = False
-    ) -> list[Choice]:
-        everything = chosen.everything()
-        ids = [seen.memory.id for seen in everything]
-        choices = []
-        kinds = {
-            **{seen.key: "card" for seen in chosen.cards},
-            **{seen.key: "needed" for seen in chosen.needed},
-            **{seen.key: "always" for seen in chosen.always},
-            **{seen.key: "match" for seen, _, _ in chosen.matches},
-        }
-        for seen in everything:
-            reason = why_no_body(seen, by_id=by_id, is_broad=full)
-            name = seen.memory.id if ids.count(seen.memory.id) == 1 else seen.key
-            choices.append(
-                Choice(
-                    key=seen.key,
-                    name=name,
-                    kind=kinds[seen.key],
-                    body=body_of(seen, settings, full=full) if not reason else "",
-                    card=card_of(seen, reason, name=name),
-                    card_only=reason,
-                    needs=chosen.needs.get(seen.key, ()),
-                )
-            )
-        return choices
-
     def _evidence_cards(self, query: str | None) -> str:
         if self._evidence is None or not query or not query.strip():
             return ""
@@ -304,6 +276,36 @@ class Memories:
                 )
         for place, keys in by_place.values():
             place.index.count_fetches(keys, at=self._now())
+
+
+def choices_of(
+    chosen: Selection, settings: Mapping[str, Setting], *, full: bool = False, by_id: bool = False
+) -> list[Choice]:
+    """What was chosen, rendered both ways, for the budget to decide."""
+    everything = chosen.everything()
+    ids = [seen.memory.id for seen in everything]
+    choices = []
+    kinds = {
+        **{seen.key: "card" for seen in chosen.cards},
+        **{seen.key: "needed" for seen in chosen.needed},
+        **{seen.key: "always" for seen in chosen.always},
+        **{seen.key: "match" for seen, _, _ in chosen.matches},
+    }
+    for seen in everything:
+        reason = why_no_body(seen, by_id=by_id, is_broad=full)
+        name = seen.memory.id if ids.count(seen.memory.id) == 1 else seen.key
+        choices.append(
+            Choice(
+                key=seen.key,
+                name=name,
+                kind=kinds[seen.key],
+                body=body_of(seen, settings, full=full) if not reason else "",
+                card=card_of(seen, reason, name=name),
+                card_only=reason,
+                needs=chosen.needs.get(seen.key, ()),
+            )
+        )
+    return choices
 
 
 def _explained(chosen: Selection, pack: Pack) -> tuple[Explained, ...]:
