@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from engram.services.status import Stats, Status
     from engram.services.transfer import Transfer
     from engram.services.trust import TrustService
+    from engram.services.turns import Turns
     from engram.services.undoing import Undoing
 
 
@@ -280,6 +281,20 @@ class App:
         from engram.services.starting import Starting
 
         return Starting(self.roots, now=self.now, environ=os.environ)
+
+    @cached_property
+    def turns(self) -> Turns:
+        from engram.services.turns import Turns
+
+        return Turns(
+            memories=lambda: self.memories,
+            sessions=lambda: self.sessions,
+            observations=lambda: self.observations,
+            projects=lambda: self.projects,
+            has_store=self.has_store,
+            has_root=lambda: self.roots.workspace is not None,
+            directory=self.workspace,
+        )
 
     def keep_ready(self) -> None:
         """Bring what a session start shows up to what was done here, if memories were looked at."""

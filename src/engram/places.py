@@ -22,6 +22,10 @@ ABSENT, ANY_SIZE = -1, -2
 
 def digest(path: str) -> str:
     """Twenty digits that name a path: of its cache, its ledger."""
+    return sha256_hex(os.path.normcase(path).encode("utf-8", "surrogateescape"))[:20]
+
+
+def sha256_hex(data: bytes) -> str:
     try:
         # As `random` does it: `hashlib` loads OpenSSL, which takes as long as all else that a hook imports.
         from _sha2 import sha256  # type: ignore[import-not-found, unused-ignore]
@@ -30,7 +34,7 @@ def digest(path: str) -> str:
             from _sha256 import sha256  # type: ignore[import-not-found, unused-ignore]
         except ImportError:
             from hashlib import sha256
-    return str(sha256(os.path.normcase(path).encode("utf-8", "surrogateescape")).hexdigest()[:20])
+    return str(sha256(data).hexdigest())
 
 
 def cache_file(data_folder: str, root: str) -> str:

@@ -38,6 +38,16 @@ def texts_of(document: str, paths: Sequence[str]) -> list[str]:
     return [str(value or "") for value in row]
 
 
+def scalar(document: str, path: str) -> str:
+    """A text, number or truth value at a path as plain text (`true`, `12`), "" for anything else."""
+    kind = str(_calculator().execute("SELECT json_type(?, ?)", (document, path)).get or "")
+    if kind in ("true", "false"):
+        return kind
+    if kind not in ("text", "integer"):
+        return ""
+    return str(_calculator().execute("SELECT json_extract(?, ?)", (document, path)).get).strip().lower()
+
+
 def is_object(document: str) -> bool:
     """Whether a text is one JSON object."""
     return bool(

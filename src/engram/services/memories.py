@@ -106,20 +106,26 @@ class Memories:
         full: bool = False,
         explain: bool = False,
         objective: str = "",
+        unasked: bool = False,
     ) -> Loaded:
         """A pack for a task; without a task the always-on memories and cards of the newest and most used.
 
         `full` is the broad form: more matches, whole bodies, no budget. `objective` lets working notes of that
-        objective appear as cards. Raises `InvalidInput` for a budget or disclosure that is not one.
+        objective appear as cards. `unasked` is for a pack that nobody called for: out of trusted roots only, and
+        without what is always on, which the session began with. Raises `InvalidInput` for a budget or disclosure that
+        is not one.
         """
         if disclosure not in DISCLOSURES:
             raise InvalidInput("disclosure: is not one", hint=f"one of: {', '.join(DISCLOSURES)}")
-        scene = self._scene()
+        scene = self._scene(trusted_only=unasked)
         budget = budget_tokens if budget_tokens is not None else int(scene.settings["load.max_tokens"].value)
         if not MIN_BUDGET <= budget <= MAX_BUDGET:
             raise InvalidInput(f"budget_tokens: must be from {MIN_BUDGET} to {MAX_BUDGET:,}")
         limit = MAX_FULL if full else int(scene.settings["load.limit"].value)
         chosen = choose(query, scene, limit=limit, objective=objective, is_broad=full)
+        if unasked:
+            chosen.always.clear()
+            chosen.cards.clear()
         choices = choices_of(chosen, scene.settings, full=full)
 
         def packed(footer: str) -> Pack:
@@ -249,9 +255,9 @@ class Memories:
         ordered.sort(key=lambda pair: -pair[1])
         return [entry_of(seen, float(fetches)) for seen, fetches in ordered[:limit]]
 
-    def _scene(self) -> Scene:
+    def _scene(self, *, trusted_only: bool = False) -> Scene:
         settings = self._roots.settings()
-        places = self._roots.existing()
+        places = [place for place in self._roots.existing() if place.trust.is_trusted or not trusted_only]
         today = self._now()[:10]
         around = {place.root.path: self._roots.circumstances(place, today=today, settings=settings) for place in places}
         return Scene(settings=settings, places=places, around=around)
