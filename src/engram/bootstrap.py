@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from engram import paths
 from engram.core import times
 from engram.core.ports import Store
+from engram.errors import EngramError
 from engram.settings import Settings, load
 from engram.storage import open_store
 
@@ -32,9 +33,11 @@ if TYPE_CHECKING:
     from engram.services.review import Review
     from engram.services.search import Search
     from engram.services.sessions import Sessions
+    from engram.services.starting import Starting
     from engram.services.status import Stats, Status
     from engram.services.transfer import Transfer
     from engram.services.trust import TrustService
+    from engram.services.turns import Turns
     from engram.services.undoing import Undoing
 
 
@@ -334,8 +337,36 @@ class App:
             run=_run_program,
         )
 
+    @cached_property
+    def starting(self) -> Starting:
+        from engram.services.starting import Starting
+
+        return Starting(self.roots, now=self.now, environ=os.environ)
+
+    @cached_property
+    def turns(self) -> Turns:
+        from engram.services.turns import Turns
+
+        return Turns(
+            memories=lambda: self.memories,
+            sessions=lambda: self.sessions,
+            observations=lambda: self.observations,
+            projects=lambda: self.projects,
+            has_store=self.has_store,
+            has_root=lambda: self.roots.workspace is not None,
+            directory=self.workspace,
+        )
+
+    def keep_ready(self) -> None:
+        """Bring what a session start shows up to what was done here, if memories were looked at."""
+        if "roots" in self.__dict__:
+            # It can be made again: the hook sees that it is behind, and says so.
+            with suppress(EngramError):
+                self.starting.keep_ready()
+
     def close(self) -> None:
         if "roots" in self.__dict__:
+            self.keep_ready()
             self.roots.close()
         if "store" in self.__dict__:
             self.store.close()

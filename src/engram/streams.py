@@ -57,3 +57,21 @@ def hush(stream: TextIO) -> None:
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, stream.fileno())
     os.close(nothing)
+
+
+def answer(said: bytes) -> None:
+    """Write bytes to the standard output, whatever Python's stream is set to; a reader who has gone is a normal end."""
+    left = memoryview(said)
+    try:
+        while left:
+            left = left[os.write(1, left) :]
+    except OSError as error:
+        if not is_gone(error):
+            raise
+
+
+def silence_errors() -> None:
+    """Let what anybody writes to stderr from now on lead nowhere."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 2)
+    os.close(nothing)

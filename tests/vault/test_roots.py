@@ -95,7 +95,7 @@ def test_a_root_has_one_identity_in_all_worktrees(repository: Callable[..., Path
     other = root_at(str(made(tree)), scope="workspace")
 
     assert (one.identity, one.shared_key) == (other.identity, other.shared_key)
-    assert one.key != other.key
+    assert one.path != other.path
     assert (one.repository, other.repository) == (str(main), str(tree))
 
 

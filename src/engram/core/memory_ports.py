@@ -13,6 +13,7 @@ from engram.core.ranking import Candidate
 REVOKED = "revoked"
 
 Stamp = tuple[int, int]  # size in bytes, time of change in nanoseconds
+Stated = tuple[str, int, int]  # a path, its size and its time of change, as `engram.places.watched` gives them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +72,42 @@ class FoundMemories:
     total: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartRow:
+    """A memory as a session start shows it: `text` is whole, and counts `tokens`. `file` is its absolute path, `stamp`
+    how that was when the text was made; it speaks up to the day `valid_until` ("" for no end). A working
+    note has the `objective` that it is about; `is_body` says that the text is the memory itself and not a line."""
+
+    file: str
+    stamp: Stamp
+    text: str
+    tokens: int
+    is_body: bool
+    objective: str = ""
+    valid_until: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """What a session start shows of memories, ranked and ready, and what must be as it was for it to be so.
+
+    `seen_by` is what decided in the environment, `state` what was known of the files. `decisive` are files that say
+    what may be shown at all: while one of them differs, nothing is. `folders` tell that files came or went. On the day
+    `stale_on` a memory begins to be valid ("" for none). `is_trusted` is about the workspace, `untrusted` how many
+    memories of it nobody trusted; `selected` how many were chosen.
+    """
+
+    seen_by: str
+    state: str
+    decisive: Sequence[Stated]
+    folders: Sequence[Stated]
+    stale_on: str
+    is_trusted: bool
+    untrusted: int
+    selected: int
+    rows: Sequence[StartRow]
+
+
 class MemoryIndex(Protocol):
     """The cache of one root. Reading and refreshing may happen in several processes at once."""
 
@@ -119,5 +156,14 @@ class MemoryIndex(Protocol):
 
     def count_fetches(self, keys: Sequence[tuple[str, str]], *, at: str) -> None:
         """One more fetch of each (type, id)."""
+
+    def begins_after(self, today: str) -> str:
+        """The first day after `today` on which a memory begins to be valid, or ""."""
+
+    def start(self, seen_by: str) -> Start | None:
+        """What a session start shows, as it was kept last for the same circumstances."""
+
+    def keep_start(self, start: Start) -> None:
+        """Keep what a session start shows, in place of what was kept for the same circumstances."""
 
     def close(self) -> None: ...

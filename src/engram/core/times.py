@@ -49,3 +49,7 @@ def age(at: str, now: str) -> str:
     if seconds >= 3600:
         return f"{int(seconds // 3600)} h ago"
     return f"{int(seconds // 60)} min ago" if seconds >= 60 else "just now"
+
+
+def seconds_between(one: str, other: str) -> float:
+    return abs((read(other) - read(one)).total_seconds())

@@ -18,6 +18,15 @@ from engram.services.memory_views import View
 from engram.services.proposals import role_names
 
 CONTRACT_VERSION = "1"
+# After these a session start may show something else; a person has just waited for longer than looking takes.
+_CHANGING = (
+    "engram_commit",
+    "engram_save",
+    "engram_save_session",
+    "engram_note",
+    "engram_set_role",
+    "engram_set_rule_variant",
+)
 Run = Callable[[App, dict[str, Any], Call, Dialogs], View]
 
 
@@ -27,6 +36,8 @@ def run(name: str, app: App, values: dict[str, Any], unknown: list[str], call: C
         text, data, diagnostics = CALLS[name](app, values, call, dialogs)
     except EngramError as error:
         return failed(error)
+    if name in _CHANGING:
+        app.keep_ready()
     if ignored := arguments.ignored(unknown):
         diagnostics = [*diagnostics, {"id": "arguments.ignored", "severity": "warning", "message": ignored}]
     envelope = {

@@ -106,21 +106,27 @@ class Memories:
         full: bool = False,
         explain: bool = False,
         objective: str = "",
+        unasked: bool = False,
     ) -> Loaded:
         """A pack for a task; without a task the always-on memories and cards of the newest and most used.
 
         `full` is the broad form: more matches, whole bodies, no budget. `objective` lets working notes of that
-        objective appear as cards. Raises `InvalidInput` for a budget or disclosure that is not one.
+        objective appear as cards. `unasked` is for a pack that nobody called for: out of trusted roots only, and
+        without what is always on, which the session began with. Raises `InvalidInput` for a budget or disclosure that
+        is not one.
         """
         if disclosure not in DISCLOSURES:
             raise InvalidInput("disclosure: is not one", hint=f"one of: {', '.join(DISCLOSURES)}")
-        scene = self._scene()
+        scene = self._scene(trusted_only=unasked)
         budget = budget_tokens if budget_tokens is not None else int(scene.settings["load.max_tokens"].value)
         if not MIN_BUDGET <= budget <= MAX_BUDGET:
             raise InvalidInput(f"budget_tokens: must be from {MIN_BUDGET} to {MAX_BUDGET:,}")
         limit = MAX_FULL if full else int(scene.settings["load.limit"].value)
         chosen = choose(query, scene, limit=limit, objective=objective, is_broad=full)
-        choices = self._choices(chosen, scene.settings, full=full)
+        if unasked:
+            chosen.always.clear()
+            chosen.cards.clear()
+        choices = choices_of(chosen, scene.settings, full=full)
 
         def packed(footer: str) -> Pack:
             return build(
@@ -170,7 +176,7 @@ class Memories:
                 f"no memory with the id {', '.join(f'`{defang(name)[:80]}`' for name in wanted[:5])}",
                 hint=f"near: {', '.join(close)}" if close else "`engram_search` finds ids",
             )
-        choices = self._choices(chosen, scene.settings, full=True, by_id=True)
+        choices = choices_of(chosen, scene.settings, full=True, by_id=True)
         pack = build(choices, budget=None, heading=lambda bodies, cards, omitted: "")
         pack = replace(pack, text=pack.text.strip(), tokens=count_tokens(pack.text.strip()))
         names = {choice.key: choice.name for choice in choices}
@@ -249,42 +255,14 @@ class Memories:
         ordered.sort(key=lambda pair: -pair[1])
         return [entry_of(seen, float(fetches)) for seen, fetches in ordered[:limit]]
 
-    def _scene(self) -> Scene:
+    def _scene(self, *, trusted_only: bool = False) -> Scene:
         settings = self._roots.settings()
-        places = self._roots.existing()
+        places = [place for place in self._roots.existing() if place.trust.is_trusted or not trusted_only]
         today = self._now()[:10]
         around = {place.root.path: self._roots.circumstances(place, today=today, settings=settings) for place in places}
         return Scene(settings=settings, places=places, around=around)
 
     # -- showing ---------------------------------------------------------------------------------------------------
-
-    def _choices(
-        self, chosen: Selection, settings: Mapping[str, Setting], *, full: bool = False, by_id: bool = False
-    ) -> list[Choice]:
-        everything = chosen.everything()
-        ids = [seen.memory.id for seen in everything]
-        choices = []
-        kinds = {
-            **{seen.key: "card" for seen in chosen.cards},
-            **{seen.key: "needed" for seen in chosen.needed},
-            **{seen.key: "always" for seen in chosen.always},
-            **{seen.key: "match" for seen, _, _ in chosen.matches},
-        }
-        for seen in everything:
-            reason = why_no_body(seen, by_id=by_id, is_broad=full)
-            name = seen.memory.id if ids.count(seen.memory.id) == 1 else seen.key
-            choices.append(
-                Choice(
-                    key=seen.key,
-                    name=name,
-                    kind=kinds[seen.key],
-                    body=body_of(seen, settings, full=full) if not reason else "",
-                    card=card_of(seen, reason, name=name),
-                    card_only=reason,
-                    needs=chosen.needs.get(seen.key, ()),
-                )
-            )
-        return choices
 
     def _evidence_cards(self, query: str | None) -> str:
         if self._evidence is None or not query or not query.strip():
@@ -304,6 +282,36 @@ class Memories:
                 )
         for place, keys in by_place.values():
             place.index.count_fetches(keys, at=self._now())
+
+
+def choices_of(
+    chosen: Selection, settings: Mapping[str, Setting], *, full: bool = False, by_id: bool = False
+) -> list[Choice]:
+    """What was chosen, rendered both ways, for the budget to decide."""
+    everything = chosen.everything()
+    ids = [seen.memory.id for seen in everything]
+    choices = []
+    kinds = {
+        **{seen.key: "card" for seen in chosen.cards},
+        **{seen.key: "needed" for seen in chosen.needed},
+        **{seen.key: "always" for seen in chosen.always},
+        **{seen.key: "match" for seen, _, _ in chosen.matches},
+    }
+    for seen in everything:
+        reason = why_no_body(seen, by_id=by_id, is_broad=full)
+        name = seen.memory.id if ids.count(seen.memory.id) == 1 else seen.key
+        choices.append(
+            Choice(
+                key=seen.key,
+                name=name,
+                kind=kinds[seen.key],
+                body=body_of(seen, settings, full=full) if not reason else "",
+                card=card_of(seen, reason, name=name),
+                card_only=reason,
+                needs=chosen.needs.get(seen.key, ()),
+            )
+        )
+    return choices
 
 
 def _explained(chosen: Selection, pack: Pack) -> tuple[Explained, ...]:

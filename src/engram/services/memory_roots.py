@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from engram import gitio
-from engram.core.memory_ports import REVOKED, Approval, Indexed, MemoryIndex, ReadFile
+from engram import gitio, places
+from engram.core.memory_ports import REVOKED, Approval, Indexed, MemoryIndex, ReadFile, Stated
 from engram.core.standing import ACCEPTED, Circumstances, Standing, standing
 from engram.errors import InvalidInput, NotFound, StoreUnavailable
 from engram.vault import batch, config, folder, ledger
@@ -105,6 +105,15 @@ class MemoryRoot:
         self._folders = found.folders
         self._file_count = len(found.files)
         self._looked_at = self._monotonic()
+
+    def stated_folders(self) -> list[Stated]:
+        """The folders of the root as they were at the last look, those that it may yet get among them."""
+        names = dict.fromkeys((*folder.FOLDER_NAMES, *self._folders))
+        paths = {name: os.path.join(self.root.path, *name.split("/")) for name in names}
+        return [
+            (path, places.ANY_SIZE if name in self._folders else places.ABSENT, self._folders.get(name, 0))
+            for name, path in paths.items()
+        ]
 
     strays: tuple[str, ...] = ()
     _folders: dict[str, int] = {}  # noqa: RUF012  # replaced, never changed
@@ -408,7 +417,7 @@ class MemoryRoots:
             opened.close()
             del self._opened[root.path]
         if root.path not in self._opened:
-            path = os.path.join(self.data_folder, "cache", f"{root.key}.db")
+            path = places.cache_file(self.data_folder, root.path)
             self._opened[root.path] = MemoryRoot(
                 root, self._open_index(path), data_folder=self.data_folder, environ=self.environ
             )

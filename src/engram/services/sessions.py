@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from engram.core import times
 from engram.core.clean import Clean, Redacted, clean, redact
 from engram.core.observation import check_content
 from engram.core.ports import Store, Writer
-from engram.core.session import MAX_SESSION_ID, Session, SessionCard, manual_session_id
+from engram.core.session import MAX_SESSION_ID, Prompt, Session, SessionCard, manual_session_id
 from engram.errors import InvalidInput, NotFound
 from engram.services.projects import Projects, Resolved
+
+# Two hooks of one prompt run within moments of each other; a person who asks the same again takes longer.
+SAME_PROMPT_SECONDS = 10.0
+SAME_PROMPT_LOOK = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,8 +161,11 @@ class Sessions:
             )
         )
 
-    def save_prompt(self, content: str, *, session_id: str | None, project: str | None) -> SavedPrompt:
-        """Keep what the user asked."""
+    def save_prompt(
+        self, content: str, *, session_id: str | None, project: str | None, once: bool = False
+    ) -> SavedPrompt:
+        """Keep what the user asked. `once` is for whoever may be told the same twice, as a hook that is registered in
+        two places: what the session was asked less than `SAME_PROMPT_SECONDS` ago is not kept again."""
         told = redact(content.strip())
         check_content(told.text, max_bytes=self._max_content_bytes)
         chosen = checked_id(session_id) if session_id is not None else None
@@ -166,8 +174,15 @@ class Sessions:
         with self._store.write() as tx:
             resolved = self._projects.ensure(tx, wanted)
             session, notices = self.attach(tx, chosen, resolved)
-            id = tx.add_prompt(
-                sync_id=sync_id, session_id=session, project=resolved.key, content=told.text, at=self._now()
+            twin = self._just_asked(tx, resolved.key, session, told.text) if once else None
+            if twin is not None:
+                sync_id = twin.sync_id
+            id = (
+                twin.id
+                if twin is not None
+                else tx.add_prompt(
+                    sync_id=sync_id, session_id=session, project=resolved.key, content=told.text, at=self._now()
+                )
             )
         return SavedPrompt(
             id=id,
@@ -178,6 +193,13 @@ class Sessions:
             project_source=resolved.source,
             notices=(*redaction_notice(told), *notices, *resolved.notices),
         )
+
+    def _just_asked(self, tx: Writer, project: str, session: str, content: str) -> Prompt | None:
+        for prompt in tx.recent_prompts(project, limit=SAME_PROMPT_LOOK):
+            is_twin = prompt.session_id == session and prompt.content == content
+            if is_twin and times.seconds_between(prompt.created_at, self._now()) <= SAME_PROMPT_SECONDS:
+                return prompt
+        return None
 
     def recent(self, *, project: str | None, limit: int) -> list[SessionCard]:
         with self._store.read() as tx:

@@ -84,6 +84,18 @@ def roles(value: Any) -> list[str]:
     return names
 
 
+READ_MODES = ("auto", "startup", "always", "manual", "off")
+PROOF_MODES = ("off", "compact")
+HOOK_HOSTS = ("claude", "codex", "gemini", "cursor", "windsurf", "opencode", "vscode", "qwen")
+
+
+def _modes_by_host(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or not set(value) <= set(HOOK_HOSTS):
+        raise InvalidInput(f"must be modes by host: {', '.join(HOOK_HOSTS)}")
+    read = _one_of(*READ_MODES)
+    return {str(host): read(mode) for host, mode in value.items()}
+
+
 KEYS: dict[str, Key] = {
     "scope": Key(default="workspace", read=_one_of("workspace", "global", "both"), help="where proposals are saved"),
     "default_profile": Key(default="", read=_text, help="the profile whose global root this workspace uses"),
@@ -95,6 +107,11 @@ KEYS: dict[str, Key] = {
     "rule_variants.enabled": Key(default=False, read=_boolean, help="show rules in one of their wordings"),
     "rule_variants.active": Key(default="balanced", read=_one_of(*VARIANTS), help="which wording"),
     "trust.team": Key(default="load", read=_one_of("load", "card"), help="what came by Git: load it, or cards only"),
+    "hook.read": Key(default="auto", read=_one_of(*READ_MODES), help="when hooks bring memories by themselves"),
+    "hook.read_for": Key(default={}, read=_modes_by_host, help="the same, for some hosts"),
+    "hook.proof": Key(default="off", read=_one_of(*PROOF_MODES), help="a line that says what a hook did"),
+    "hook.save_prompts": Key(default=False, read=_boolean, help="keep what the user asks, redacted"),
+    "hook.deadline_ms": Key(default=1500, read=_whole(100, 60_000), help="when a hook answers at the latest"),
     "author.name": Key(default="", read=_text, help="who approves, if Git does not know"),
     "author.email": Key(default="", read=_text, help="their address"),
 }

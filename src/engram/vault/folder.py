@@ -159,12 +159,17 @@ def text_of(root: Root, path: str) -> str:
         raise InvalidInput("is not UTF-8") from error
 
 
-def ignore_files(root: Root) -> tuple[str, ...]:
-    """The `.engramignore` beside the workspace's `.agents` folder and the one in the root, where they exist."""
+def ignore_places(root: Root) -> tuple[str, ...]:
+    """Where ignore rules may stand: in the root, and for a workspace beside its `.agents` folder."""
     places = [os.path.join(root.path, IGNORE_FILE)]
     if root.scope == "workspace":
         places.append(os.path.join(os.path.dirname(os.path.dirname(root.path)), IGNORE_FILE))
-    return tuple(place for place in places if os.path.isfile(place))
+    return tuple(places)
+
+
+def ignore_files(root: Root) -> tuple[str, ...]:
+    """Those of the `ignore_places` that exist."""
+    return tuple(place for place in ignore_places(root) if os.path.isfile(place))
 
 
 def ignore_stamp(root: Root) -> str:

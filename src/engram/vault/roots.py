@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
@@ -11,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from engram.errors import InvalidInput, NotFound, SettingsError
 from engram.paths import is_within
+from engram.places import PROFILES, ROOT, digest, git_folders
+from engram.places import workspace_root as workspace_place
 
-ROOT = os.path.join(".agents", ".engram")
-PROFILES = "profiles.json"
 # Beside the profiles, and never made: stands for the root of one that is missing.
 NOWHERE = "no-such-profile"
 _PROFILE_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
@@ -38,14 +37,9 @@ class Root:
     problem: str = ""
 
     @property
-    def key(self) -> str:
-        """Names this very folder: its cache."""
-        return _digest(self.path)
-
-    @property
     def shared_key(self) -> str:
         """Names the root in all worktrees: its ledger and lock."""
-        return _digest(self.identity)
+        return digest(self.identity)
 
     @property
     def exists(self) -> bool:
@@ -107,35 +101,19 @@ def workspace_root(folder: str, *, home: str) -> Root | None:
 
     Never above `home`; None when there is none.
     """
-    folder, home = os.path.realpath(folder), os.path.realpath(home)
-    at = folder
-    while True:
-        place = os.path.join(at, ROOT)
-        if os.path.isdir(place) and _is_inside(place, at):
-            return root_at(place, scope="workspace")
-        above = os.path.dirname(at)
-        if at in (home, above):
-            break
-        at = above
-    main = _main_checkout(folder)
-    place = os.path.join(main, ROOT) if main else ""
-    return root_at(place, scope="workspace") if main and os.path.isdir(place) and _is_inside(place, main) else None
-
-
-def _is_inside(place: str, folder: str) -> bool:
-    """A root that is a link to another project's would bring that project's memories and trust."""
-    return os.path.realpath(place).startswith(os.path.realpath(folder).rstrip(os.sep) + os.sep)
+    place = workspace_place(folder, home=home)
+    return root_at(place, scope="workspace") if place else None
 
 
 def new_workspace_root(folder: str) -> Root:
     """The root that `engram init` makes: at the top of the repository, else in `folder` itself."""
-    tree, _, _ = _git_folders(os.path.realpath(folder))
+    tree, _, _ = git_folders(os.path.realpath(folder))
     return root_at(os.path.join(tree or os.path.realpath(folder), ROOT), scope="workspace")
 
 
 def root_at(path: str, *, scope: str, profile: str = "") -> Root:
     path = os.path.realpath(path)
-    tree, own, common = _git_folders(path)
+    tree, own, common = git_folders(path)
     identity = os.path.join(common, os.path.relpath(path, tree)) if tree else path
     return Root(scope=scope, path=path, identity=identity, repository=tree, git=own, profile=profile)
 
@@ -211,42 +189,3 @@ def inside(root: Root, relative: str) -> str:
     if os.path.isabs(relative) or not whole or not is_within(whole, root.path):
         raise NotFound("a path that leads out of the memory folder")
     return whole
-
-
-def _digest(path: str) -> str:
-    return hashlib.sha256(os.path.normcase(path).encode("utf-8", "surrogateescape")).hexdigest()[:20]
-
-
-def _git_folders(folder: str) -> tuple[str, str, str]:
-    """The work tree around `folder`, its own Git folder and the one shared with its worktrees; "" outside of Git.
-
-    Read from the files, since asking `git` costs a process.
-    """
-    at = folder
-    while True:
-        marker = os.path.join(at, ".git")
-        if os.path.isdir(marker):
-            return at, marker, marker
-        if os.path.isfile(marker):
-            own = _line(marker).removeprefix("gitdir:").strip()
-            own = os.path.normpath(os.path.join(at, own)) if own else marker
-            shared = _line(os.path.join(own, "commondir")).strip()
-            return at, own, os.path.normpath(os.path.join(own, shared)) if shared else own
-        above = os.path.dirname(at)
-        if above == at:
-            return "", "", ""
-        at = above
-
-
-def _main_checkout(folder: str) -> str:
-    """The first checkout of the repository whose linked worktree `folder` is in, or ""."""
-    _, own, common = _git_folders(folder)
-    return os.path.dirname(common) if own != common and os.path.basename(common) == ".git" else ""
-
-
-def _line(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.readline(4096).strip()
-    except OSError:
-        return ""

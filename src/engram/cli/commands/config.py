@@ -62,4 +62,6 @@ def run(args: Namespace, app: App) -> Result:
 def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={one}" for name, one in value.items())
     return ", ".join(value) if isinstance(value, list) else str(value)

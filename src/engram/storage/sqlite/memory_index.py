@@ -16,16 +16,17 @@ import apsw
 
 from engram import files
 from engram.core.memory import Memory
-from engram.core.memory_ports import REVOKED, Approval, FoundMemories, Indexed, ReadFile, Stamp
+from engram.core.memory_ports import REVOKED, Approval, FoundMemories, Indexed, ReadFile, Stamp, Start
 from engram.core.query import Query, Term
 from engram.core.ranking import Candidate
 from engram.errors import IntegrityFailed
+from engram.storage.sqlite import start_rows
 from engram.storage.sqlite.connect import connect, explain
 from engram.storage.sqlite.coverage import Words
 from engram.storage.sqlite.postings import Postings, match_any
 from engram.storage.sqlite.transaction import immediate
 
-VERSION = 1
+VERSION = 2
 MAX_POSTINGS = 20_000
 # title, text, keys (id, triggers, tags), derived forms
 WEIGHTS = "5.0, 1.0, 4.0, 0.5"
@@ -158,10 +159,12 @@ class SqliteMemoryIndex:
                 found = int(connection.pragma("user_version"))
                 if found == 0:
                     _create(connection)
+                elif found == 1:  # all that is there stays: the counters of use cannot be made again
+                    _add_start(connection)
         except apsw.Error as error:
             connection.close()
             raise explain(error, self._path) from error
-        if found not in (0, VERSION):
+        if found not in (0, 1, VERSION):
             connection.close()
             raise IntegrityFailed(f"{self._path}: was made by another version")
         return connection
@@ -310,6 +313,20 @@ class SqliteMemoryIndex:
                 for name, where in found.items()
             }
 
+    # -- what a session start shows --------------------------------------------------------------------------------
+
+    def begins_after(self, today: str) -> str:
+        with self._open() as connection:
+            return start_rows.begins_after(connection, today)
+
+    def start(self, seen_by: str) -> Start | None:
+        with self._open() as connection:
+            return start_rows.read(connection, seen_by)
+
+    def keep_start(self, start: Start) -> None:
+        with self._open() as connection, immediate(connection):
+            start_rows.keep(connection, start)
+
     def _list(self, rest: str, *values: Any) -> list[Indexed]:
         with self._open() as connection:
             return [_indexed(row) for row in connection.execute(_ROW + rest, values)]
@@ -317,6 +334,11 @@ class SqliteMemoryIndex:
 
 def _create(connection: apsw.Connection) -> None:
     connection.execute(_SCHEMA)
+    _add_start(connection)
+
+
+def _add_start(connection: apsw.Connection) -> None:
+    connection.execute(start_rows.SCHEMA)
     connection.execute(f"PRAGMA user_version = {VERSION:d}")
 
 
