@@ -109,7 +109,12 @@ def test_the_result_as_json_names_every_file(shop: Path) -> None:
     ended = run(shop, "link", "gemini", "--json")
 
     changes = ended.json["data"]["changes"]
-    assert {Path(change["path"]).name for change in changes} == {"GEMINI.md", "engram.md", "settings.json"}
+    assert {Path(change["path"]).name for change in changes} == {
+        "GEMINI.md",
+        "engram.md",
+        "engram.toml",
+        "settings.json",
+    }
     assert {change["status"] for change in changes} == {"written"}
 
 

@@ -10,6 +10,7 @@ from engram.hosts.parts import Block, Part, Told, Whole
 from engram.hosts.pieces import (
     NAME,
     SECONDS,
+    command,
     nested_hook,
     shared_guide,
     shared_server,
@@ -33,6 +34,7 @@ def parts(place: Place, wanted: Wanted) -> list[Part]:
             Block(path=os.path.join(folder(place), "CLAUDE.md"), text=texts.block(wanted, guide="~/.agents/engram.md")),
             shared_guide(place, wanted),
             skill(folder(place), wanted),
+            command(folder(place), "claude"),
             Told(
                 command=("claude", "mcp", "add", "--scope", "user", NAME, "--", *with_always_load(wanted)),
                 why="Claude Code keeps a person's servers in a file of its own, which only its command may change",
@@ -45,6 +47,7 @@ def parts(place: Place, wanted: Wanted) -> list[Part]:
         found = [
             Block(path=place.in_workspace("CLAUDE.md"), text=texts.block(wanted, guide=".claude/engram.md")),
             Whole(path=place.in_workspace(".claude", "engram.md"), text=texts.guide(wanted)),
+            command(place.in_workspace(".claude"), "claude"),
             shared_server(place, wanted),
         ]
     return found + [nested_hook(settings, place, wanted, "claude", event, timeout=SECONDS) for event in EVENTS]

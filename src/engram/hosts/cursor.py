@@ -8,11 +8,11 @@ import os
 from engram.hosts import texts
 from engram.hosts.host import Host, Place, Wanted
 from engram.hosts.parts import Block, Element, Part, Whole
-from engram.hosts.pieces import NAME, SECONDS, hook, hook_line, server, skill
+from engram.hosts.pieces import NAME, SECONDS, command, hook, hook_line, server, skill
 
 # Of Cursor's events, these give context or end something; a prompt hook can only stop a prompt.
 EVENTS = ("sessionStart", "stop", "subagentStop", "sessionEnd")
-RULE = {"description": "Engram: memory of this project", "alwaysApply": True}
+RULE = {"description": "The memory of this project (Engram)", "alwaysApply": True}
 
 
 def parts(place: Place, wanted: Wanted) -> list[Part]:
@@ -24,6 +24,7 @@ def _workspace(place: Place, wanted: Wanted) -> list[Part]:
     return [
         Block(path=rule, text=texts.block(wanted, guide=".cursor/engram.md"), heading=RULE),
         Whole(path=place.in_workspace(".cursor", "engram.md"), text=texts.guide(wanted)),
+        command(place.in_workspace(".cursor"), "cursor"),
         server(place.in_workspace(".cursor", "mcp.json"), wanted, type="stdio"),
         *_hooks(place.in_workspace(".cursor", "hooks.json"), place, wanted),
     ]
@@ -47,7 +48,7 @@ def _plugin(place: Place, wanted: Wanted) -> list[Part]:
         ),
         Block(path=rule, text=texts.block(wanted, guide="the engram skill"), heading=RULE),
         skill(folder, wanted),
-        Whole(path=os.path.join(folder, "commands", "engram.md"), text=texts.slash("cursor"), feature="slash"),
+        command(folder, "cursor"),
         server(os.path.join(folder, "mcp.json"), wanted, type="stdio"),
         *_hooks(os.path.join(folder, "hooks", "hooks.json"), place, wanted),
     ]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 from engram.hosts import texts
 from engram.hosts.host import Host, Place, Wanted
 from engram.hosts.parts import Block, Part, Whole
-from engram.hosts.pieces import SECONDS, nested_hook, server, shared_guide, skill
+from engram.hosts.pieces import SECONDS, command, nested_hook, server, shared_guide, skill
 
 # PreCompress is left out: Gemini CLI fires it before every request, not only before one that is shortened.
 EVENTS = ("SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd")
@@ -24,6 +26,7 @@ def parts(place: Place, wanted: Wanted) -> list[Part]:
             Block(path=place.in_workspace("GEMINI.md"), text=texts.block(wanted, guide=".gemini/engram.md")),
             Whole(path=place.in_workspace(".gemini", "engram.md"), text=texts.guide(wanted)),
         ]
+    found.append(command(os.path.dirname(settings), "gemini"))
     found.append(server(settings, wanted))
     for event in EVENTS:  # milliseconds here
         found.append(nested_hook(settings, place, wanted, "gemini", event, timeout=SECONDS * 1000, matcher="*"))

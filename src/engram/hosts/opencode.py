@@ -8,7 +8,7 @@ from engram.hosts import texts
 from engram.hosts.gates import TOOL
 from engram.hosts.host import Host, Place, Wanted
 from engram.hosts.parts import Block, Member, Part, Whole
-from engram.hosts.pieces import NAME, skill
+from engram.hosts.pieces import NAME, command, skill
 
 
 def folder(place: Place) -> str:
@@ -28,6 +28,7 @@ def parts(place: Place, wanted: Wanted) -> list[Part]:
         entry,
         Whole(path=os.path.join(home, "engram.md"), text=texts.guide(wanted)),
         skill(home, wanted),
+        command(home, "opencode"),
         # OpenCode does not look at `args`: all of the command stands in `command`.
         Member(
             path=config,
@@ -36,7 +37,7 @@ def parts(place: Place, wanted: Wanted) -> list[Part]:
         ),
         # It runs every tool unasked unless told otherwise; tools are named server_tool.
         Member(path=config, keys=("permission", f"{NAME}_{TOOL}"), value={"*": "ask"}, marks="ask"),
-        Whole(path=os.path.join(home, "plugins", "engram.js"), text=texts.plugin(wanted), feature="plugin"),
+        Whole(path=os.path.join(home, "plugins", "engram.js"), text=texts.plugin(wanted), feature="hooks"),
     ]
 
 

@@ -77,3 +77,9 @@ def shared_guide(place: Place, wanted: Wanted) -> Whole:
 def skill(folder: str, wanted: Wanted) -> Whole:
     """The skill in a host's folder of skills."""
     return Whole(path=os.path.join(folder, "skills", NAME, "SKILL.md"), text=texts.skill(wanted))
+
+
+def command(folder: str, host: str) -> Whole:
+    """The command `/engram` in a host's folder."""
+    name = f"{NAME}.toml" if host == "gemini" else f"{NAME}.md"
+    return Whole(path=os.path.join(folder, "commands", name), text=texts.slash(host), feature="slash")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
-from engram.hosts import claude, opencode, texts
+from engram.hosts import claude, opencode
 from engram.hosts.host import Ability, Host, Place, Wanted
-from engram.hosts.parts import Part, Whole
-from engram.hosts.pieces import skill
+from engram.hosts.parts import Part
+from engram.hosts.pieces import command, skill
 
 _OTHERS: tuple[Ability, ...] = ("instructions", "server", "startup", "prompt", "capture", "proof")
 
@@ -15,11 +13,11 @@ _OTHERS: tuple[Ability, ...] = ("instructions", "server", "startup", "prompt", "
 def parts(place: Place, wanted: Wanted) -> list[Part]:
     of_claude, cursor, gemini, of_opencode = _folders(place)
     return [
-        _command(os.path.join(of_claude, "commands", "engram.md"), "claude"),
+        command(of_claude, "claude"),
         skill(of_claude, wanted),
-        _command(os.path.join(cursor, "commands", "engram.md"), "cursor"),
-        _command(os.path.join(gemini, "commands", "engram.toml"), "gemini"),
-        _command(os.path.join(of_opencode, "commands", "engram.md"), "opencode"),
+        command(cursor, "cursor"),
+        command(gemini, "gemini"),
+        command(of_opencode, "opencode"),
     ]
 
 
@@ -28,10 +26,6 @@ def _folders(place: Place) -> tuple[str, str, str, str]:
         return claude.folder(place), place.at_home(".cursor"), place.at_home(".gemini"), opencode.folder(place)
     within = place.in_workspace
     return within(".claude"), within(".cursor"), within(".gemini"), within(".opencode")
-
-
-def _command(path: str, host: str) -> Whole:
-    return Whole(path=path, text=texts.slash(host), feature="slash")
 
 
 HOST = Host(

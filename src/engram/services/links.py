@@ -282,7 +282,7 @@ class Links:
         )
         unwanted = {
             *(() if choice.has_server else ("server",)),
-            *(() if choice.has_hooks else ("hooks", "plugin")),
+            *(() if choice.has_hooks else ("hooks",)),
         }
         return [part for part in host.parts(place, wanted) if part.feature not in unwanted]
 
