@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from engram.services.sessions import Sessions
     from engram.services.starting import Starting
     from engram.services.status import Stats, Status
+    from engram.services.transcripts import Transcripts
     from engram.services.transfer import Transfer
     from engram.services.trust import TrustService
     from engram.services.turns import Turns
@@ -281,6 +282,12 @@ class App:
         from engram.services.starting import Starting
 
         return Starting(self.roots, now=self.now, environ=os.environ)
+
+    @cached_property
+    def transcripts(self) -> Transcripts:
+        from engram.services.transcripts import Transcripts
+
+        return Transcripts(self.roots, now=self.now)
 
     @cached_property
     def turns(self) -> Turns:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 from engram import places
-from engram.hook import detached, project, record, shapes, shown_before
+from engram.hook import detached, log, project, record, shapes, shown_before
 from engram.hook.events import Event, proof_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from engram.bootstrap import App
 
 # What programs put in place of a person's prompt: notices of tasks, output of commands, reminders.
 _BY_MACHINES = (
@@ -13,6 +19,7 @@ _BY_MACHINES = (
     *("bash-stderr", "user-prompt-submit-hook", "environment_context", "user_instructions", "turn_aborted"),
     *("subagent_notification", "teammate-message", "ide_opened_file", "ide_selection"),
 )
+TRANSCRIPTS = "engram.transcripts.json"
 
 
 def is_by_a_person(event: Event) -> bool:
@@ -34,7 +41,8 @@ def answer(event: Event, root: str) -> str:
     routes = mode in ("auto", "always") and bool(root) and not detached.is_one()
     routes = routes and shapes.takes_context(event.host, event.kind)
     writes = _must_write(event)
-    if not routes and not writes:
+    keeps_trace = _wants_traces(event)
+    if not routes and not writes and not keeps_trace:
         return _without(event, _why_not(event, mode, root))
     from engram.bootstrap import open_app
 
@@ -44,6 +52,8 @@ def answer(event: Event, root: str) -> str:
             app.turns.begun(event.session)
             if event.modes.saves_prompts:
                 app.turns.asked(event.fields["prompt"], session=event.session)
+        if keeps_trace:
+            _keep_trace(event, app)
         if not routes:
             return _without(event, _why_not(event, mode, root))
         found = app.turns.routed(event.fields["prompt"])
@@ -80,6 +90,23 @@ def _must_write(event: Event) -> bool:
         return bool(record.project_in(connection, key))
     finally:
         connection.close()
+
+
+def _wants_traces(event: Event) -> bool:
+    """Whether there is a file that may ask for prompts to be kept as evidence; what it says is read by the service."""
+    place = places.workspace_root(event.folder, home=event.home)
+    return bool(place) and os.path.isfile(os.path.join(os.path.dirname(place), TRANSCRIPTS))
+
+
+def _keep_trace(event: Event, app: App) -> None:
+    """That it fails must not keep the memories from the model."""
+    from engram.errors import EngramError
+
+    fields = event.fields
+    try:
+        app.transcripts.take(fields["prompt"], host=event.host, session=event.session, turn=fields["turn"])
+    except EngramError as error:
+        log.failure(f"{event.host} {event.name}", error)
 
 
 def _without(event: Event, said: str) -> str:
