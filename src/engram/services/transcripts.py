@@ -241,6 +241,7 @@ def _page(whole: Mapping[str, Any]) -> str:
     quoted = "\n".join(f"> {line}".rstrip() for line in str(whole["text"]).split("\n"))
     return (
         f"{MARK}{whole['id']} -->\n\n"
-        f"Asked in {whole['host']} at {whole['at']}, kept until {whole['expires'][:10]}. Not a memory: nobody approved it.\n"
+        f"Asked in {whole['host']} at {whole['at']}, kept until {whole['expires'][:10]}.\n"
+        "Not a memory: nobody approved it.\n"
         f"To propose it: engram save-session --file {INBOX}/{whole['id']}.md\n\n{quoted}\n"
     )

@@ -3,8 +3,8 @@
 example: engram set-proof compact
          engram set-proof off
 
-compact: `Engram: loaded 3/5 memories via hook auto (1a2b3c4d)`, or reused, or skipped and why. Without MODE it shows what
-is set.
+compact: `Engram: loaded 3/5 memories via hook auto (1a2b3c4d)`, or reused, or skipped and why. Without MODE it shows
+what is set.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ def run(args: Namespace, app: App) -> Result:
     if args.mode is not None and args.host is None:
         app.trust.change_setting("hook.read", args.mode, for_user=args.user)
     elif args.mode is not None:
-        by_host = {**app.trust.settings()["hook.read_for"].value, args.host: args.mode}
-        app.trust.change_setting("hook.read_for", by_host, for_user=args.user)
+        modes = {**app.trust.settings()["hook.read_for"].value, args.host: args.mode}
+        app.trust.change_setting("hook.read_for", modes, for_user=args.user)
     settings = app.trust.settings()
     read, by_host = settings["hook.read"], settings["hook.read_for"]
     lines = [f"hook.read = {read.value}  ({read.origin})"]
