@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 
 from engram import places
-from engram.hook import detached, log, project, record, shapes, shown_before
+from engram.hook import detached, log, memories, project, record, session_start, shapes, shown_before
 from engram.hook.events import Event, proof_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from engram.bootstrap import App
+    from engram.services.turns import Routed
 
 # What programs put in place of a person's prompt: notices of tasks, output of commands, reminders.
 _BY_MACHINES = (
@@ -61,6 +62,8 @@ def answer(event: Event, root: str) -> str:
         app.close()
     if not found.text:
         return _without(event, "skipped, no memory suits")
+    if event.host == "opencode":
+        return _instead(event, root, found)
     before = shown_before.signature(event.data_folder, event.host, event.folder, event.session)
     if mode == "auto" and before == found.signature:
         return _without(event, f"reused {found.shown}/{found.selected} memories, unchanged ({found.signature[:8]})")
@@ -69,6 +72,17 @@ def answer(event: Event, root: str) -> str:
     if event.modes.has_proof:
         text = f"{proof_of('loaded', found.shown, found.selected, mode, found.signature)}\n\n{text}"
     return shapes.with_context(event.host, event.name, text)
+
+
+def _instead(event: Event, root: str, found: Routed) -> str:
+    """For a host that keeps one text in its system prompt: what the session began with comes again, before the rest."""
+    ready = memories.ready(root, data_folder=event.data_folder)
+    start = session_start.shown(
+        event.folder, root, ready, session=event.session, source="", home=event.home, data_folder=event.data_folder
+    )
+    proof = proof_of("loaded", found.shown, found.selected, event.modes.read, found.signature)
+    parts = [proof] if event.modes.has_proof else []
+    return shapes.with_context(event.host, event.name, "\n\n".join([*parts, start.text, found.text]))
 
 
 def _must_write(event: Event) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("host", nargs="?", help=f"the agent program: {', '.join(HOOK_HOSTS)}, cascade, copilot")
+    parser.add_argument("host", nargs="?", help=f"the agent program: {', '.join(HOOK_HOSTS)}")
     parser.add_argument("event", nargs="?", help="its event, in any case: SessionStart, UserPromptSubmit, Stop, …")
     parser.add_argument("--host", dest="named_host", metavar="HOST", help="the agent program")
 
