@@ -20,8 +20,10 @@ def main() -> int:
         except OSError:
             return 1
         return 0
-    if first in ("hook", "agent-hook") and "--help" not in arguments and "-h" not in arguments:
-        _hook(arguments[1:])
+    if first in ("hook", "agent-hook"):
+        if "--help" not in arguments and "-h" not in arguments:
+            _hook(arguments[1:])
+        arguments = ["hook", "--help"]
     if first == "mcp" and "--help" not in arguments and "-h" not in arguments:
         from engram.mcp_server import launch
 

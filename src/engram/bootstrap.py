@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from engram.services.sessions import Sessions
     from engram.services.starting import Starting
     from engram.services.status import Stats, Status
+    from engram.services.transcripts import Transcripts
     from engram.services.transfer import Transfer
     from engram.services.trust import TrustService
     from engram.services.turns import Turns
@@ -342,6 +343,12 @@ class App:
         from engram.services.starting import Starting
 
         return Starting(self.roots, now=self.now, environ=os.environ)
+
+    @cached_property
+    def transcripts(self) -> Transcripts:
+        from engram.services.transcripts import Transcripts
+
+        return Transcripts(self.roots, now=self.now)
 
     @cached_property
     def turns(self) -> Turns:

@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,37 @@ def test_asking_for_the_version_loads_nothing_heavy() -> None:
         "engram._version",
         "engram.streams",
     }
+
+
+SMALL = set("dataclasses typing re logging argparse pathlib subprocess asyncio json threading hashlib enum".split())
+
+
+@pytest.mark.parametrize("payload", ["{}", "garbage", '{"hook_event_name": "SessionStart", "cwd": "CWD"}'])
+def test_a_session_start_loads_only_the_small_language(payload: str, tmp_path: Path) -> None:
+    """Static rules do not see what a library brings along; this one does."""
+    (tmp_path / "shop" / ".agents" / ".engram" / "rules").mkdir(parents=True)
+    (tmp_path / "data").mkdir()
+    raw = payload.replace("CWD", str(tmp_path / "shop"))
+    library = sysconfig.get_path("platlib")
+    code = (
+        "import os\n"
+        f"sys.path.append({library!r})\n"
+        f"os.environ.update(ENGRAM_DATA_DIR={str(tmp_path / 'data')!r}, HOME={str(tmp_path)!r})\n"
+        "os.environ['ENGRAM_HOOK_DETACHED'] = '1'\n"
+        "reading, writing = os.pipe()\n"
+        f"os.write(writing, {raw.encode()!r})\n"
+        "os.close(writing)\n"
+        "os.dup2(reading, 0)\n"
+        "from engram.hook.run import main\n"
+        "assert main(['claude']) == 0\n"
+    )
+    loaded = modules_after(code, "-S")
+
+    assert "apsw" in loaded
+    assert ("engram.hook.session_start" in loaded) is ("SessionStart" in payload)
+    assert loaded & SMALL == set()
+    floors = {name.split(".")[1] for name in loaded if name.startswith("engram.")}
+    assert floors <= {"hook", "paths", "places", "streams", "files", "errors", "_version"}
 
 
 def test_the_help_of_all_commands_needs_no_store() -> None:

@@ -91,14 +91,16 @@ class StartRow:
 class Start:
     """What a session start shows of memories, ranked and ready, and what must be as it was for it to be so.
 
-    `seen_by` is what decided in the environment, `state` what was known of the files. `decisive` are files that say
-    what may be shown at all: while one of them differs, nothing is. `folders` tell that files came or went. On the day
+    `seen_by` is what decided in the environment, `state` what was known of the files. `ledgers` say who is
+    trusted, and `decisive` are other files that decide what may be shown at all: while one of these differs, nothing
+    is. `folders` tell that files came or went. On the day
     `stale_on` a memory begins to be valid ("" for none). `is_trusted` is about the workspace, `untrusted` how many
     memories of it nobody trusted; `selected` how many were chosen.
     """
 
     seen_by: str
     state: str
+    ledgers: Sequence[Stated]
     decisive: Sequence[Stated]
     folders: Sequence[Stated]
     stale_on: str

@@ -33,7 +33,8 @@ class Event:
 
     @property
     def session(self) -> str:
-        return self.fields["session"] or os.environ.get("GEMINI_SESSION_ID", "")
+        """The session that it belongs to; what a sub-agent does belongs to the one that it works for."""
+        return self.fields["parent"] or self.fields["session"] or os.environ.get("GEMINI_SESSION_ID", "")
 
 
 def answered(arguments: list[str], watch: Watch) -> str:

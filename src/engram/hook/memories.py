@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 OBJECTIVE_VARIABLE = "ENGRAM_SESSION_OBJECTIVE"
 
 _HEAD = "SELECT stale_on, is_trusted, untrusted, selected FROM start WHERE seen_by = ?"
-_WATCHED = "SELECT decides, path, size, changed_ns FROM start_watched WHERE seen_by = ?"
+_WATCHED = "SELECT kind, path, size, changed_ns FROM start_watched WHERE seen_by = ? ORDER BY at"
+# As `storage.sqlite.start_rows` has them, in this order.
+_LEDGER, _FOLDER = 2, 0
 _ROWS = """
     SELECT file, size, changed_ns, text, tokens, is_body, objective, valid_until
       FROM start_row
@@ -93,13 +95,17 @@ def _read(connection: apsw.Connection, found: Ready) -> None:
     found.is_known = True
     today = time.strftime("%Y-%m-%d", time.gmtime())
     found.is_behind = bool(stale_on) and today >= stale_on
-    for decides, path, size, changed_ns in connection.execute(_WATCHED, (seen_by,)):
+    may_be_shown = True
+    found.is_trusted = bool(is_trusted)
+    for kind, path, size, changed_ns in connection.execute(_WATCHED, (seen_by,)):
         if places.has_changed((path, size, changed_ns)):
             found.is_behind = True
-            if decides:
-                found.untrusted = 0
-                return
-    found.is_trusted = bool(is_trusted)
+            may_be_shown = may_be_shown and kind == _FOLDER
+            if kind == _LEDGER:  # who is trusted may have changed
+                found.is_trusted = False
+    if not may_be_shown:
+        found.untrusted = 0
+        return
     objective = " ".join(os.environ.get(OBJECTIVE_VARIABLE, "").casefold().split())
     for file, size, changed_ns, text, tokens, is_body, about, valid_until in connection.execute(_ROWS, (seen_by,)):
         if (about and about != objective) or (valid_until and today > valid_until):

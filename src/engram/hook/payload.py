@@ -15,13 +15,18 @@ _PATHS = {
     "event": ("hook_event_name", "hookEventName", "event", "agent_action_name"),
     "cwd": ("cwd", "tool_info.cwd", "workspace_roots[0]", "workspaceFolder", "directory"),
     "session": ("session_id", "sessionId", "conversation_id", "trajectory_id", "sessionID"),
-    "prompt": ("prompt", "user_prompt", "userPrompt", "tool_info.user_prompt", "input"),
+    # Of Qwen, what the person typed; a sub-agent has an empty `prompt` and nothing typed.
+    "prompt": ("submitted_prompt", "prompt", "user_prompt", "userPrompt", "tool_info.user_prompt", "input"),
     "turn": ("turn_id", "turnId", "prompt_id", "generation_id", "execution_id"),
     "source": ("source", "trigger"),
     "agent": ("agent_id", "agentId", "parent_session_id"),
+    "agent_type": ("agent_type", "agentType", "agentName"),
+    "parent": ("parent_agent_id", "parentAgentId", "parent_session_id"),
     "said": ("last_assistant_message", "prompt_response", "tool_info.response", "text", "response"),
-    "transcript": ("agent_transcript_path", "transcript_path", "transcriptPath", "tool_info.transcript_path"),
+    "agent_transcript": ("agent_transcript_path",),
+    "transcript": ("transcript_path", "transcriptPath", "tool_info.transcript_path"),
 }
+_OWN_WORDS = ("<hook_context>", "</hook_context>")
 _CWD_VARIABLES = ("CURSOR_PROJECT_DIR", "GEMINI_CWD", "CLAUDE_PROJECT_DIR")
 
 
@@ -46,7 +51,15 @@ def fields(raw: bytes) -> dict[str, str] | None:
     for (name, _), text in zip(places, sql.texts_of(document, ["$." + path for _, path in places]), strict=True):
         if text and not found[name]:
             found[name] = text
+    found["prompt"] = _without_own_words(found["prompt"])
     return found
+
+
+def _without_own_words(prompt: str) -> str:
+    """A prompt without the context that a hook brought at session start: Gemini hands it back before the first one."""
+    while prompt.startswith(_OWN_WORDS[0]) and _OWN_WORDS[1] in prompt:
+        prompt = prompt.partition(_OWN_WORDS[1])[2].lstrip()
+    return prompt
 
 
 def directory(cwd: str) -> str:

@@ -92,11 +92,22 @@ def _origin(config: str) -> str:
 
 
 def _value(text: str) -> str:
-    if text.startswith('"'):
-        return text[1:].partition('"')[0].replace("\\\\", "\\")
-    for mark in (" #", " ;", "\t#", "\t;"):
-        text = text.partition(mark)[0]
-    return text.strip()
+    """A value as Git reads it: quotes, escapes and comments."""
+    found = []
+    is_quoted = is_escaped = False
+    for char in text:
+        if is_escaped:
+            found.append({"n": "\n", "t": "\t", "b": "\b"}.get(char, char))
+            is_escaped = False
+        elif char == "\\":
+            is_escaped = True
+        elif char == '"':
+            is_quoted = not is_quoted
+        elif char in "#;" and not is_quoted:
+            break
+        else:
+            found.append(char)
+    return "".join(found).strip()
 
 
 def _is_no_project(folder: str) -> bool:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
 from engram import places
-from engram.hook import detached, project, record, shapes, shown_before
+from engram.hook import detached, log, memories, project, record, session_start, shapes, shown_before
 from engram.hook.events import Event, proof_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from engram.bootstrap import App
+    from engram.services.turns import Routed
 
 # What programs put in place of a person's prompt: notices of tasks, output of commands, reminders.
 _BY_MACHINES = (
@@ -13,6 +20,7 @@ _BY_MACHINES = (
     *("bash-stderr", "user-prompt-submit-hook", "environment_context", "user_instructions", "turn_aborted"),
     *("subagent_notification", "teammate-message", "ide_opened_file", "ide_selection"),
 )
+TRANSCRIPTS = "engram.transcripts.json"
 
 
 def is_by_a_person(event: Event) -> bool:
@@ -34,7 +42,8 @@ def answer(event: Event, root: str) -> str:
     routes = mode in ("auto", "always") and bool(root) and not detached.is_one()
     routes = routes and shapes.takes_context(event.host, event.kind)
     writes = _must_write(event)
-    if not routes and not writes:
+    keeps_trace = _wants_traces(event)
+    if not routes and not writes and not keeps_trace:
         return _without(event, _why_not(event, mode, root))
     from engram.bootstrap import open_app
 
@@ -44,6 +53,8 @@ def answer(event: Event, root: str) -> str:
             app.turns.begun(event.session)
             if event.modes.saves_prompts:
                 app.turns.asked(event.fields["prompt"], session=event.session)
+        if keeps_trace:
+            _keep_trace(event, app)
         if not routes:
             return _without(event, _why_not(event, mode, root))
         found = app.turns.routed(event.fields["prompt"])
@@ -51,6 +62,8 @@ def answer(event: Event, root: str) -> str:
         app.close()
     if not found.text:
         return _without(event, "skipped, no memory suits")
+    if event.host == "opencode":
+        return _instead(event, root, found)
     before = shown_before.signature(event.data_folder, event.host, event.folder, event.session)
     if mode == "auto" and before == found.signature:
         return _without(event, f"reused {found.shown}/{found.selected} memories, unchanged ({found.signature[:8]})")
@@ -59,6 +72,17 @@ def answer(event: Event, root: str) -> str:
     if event.modes.has_proof:
         text = f"{proof_of('loaded', found.shown, found.selected, mode, found.signature)}\n\n{text}"
     return shapes.with_context(event.host, event.name, text)
+
+
+def _instead(event: Event, root: str, found: Routed) -> str:
+    """For a host that keeps one text in its system prompt: what the session began with comes again, before the rest."""
+    ready = memories.ready(root, data_folder=event.data_folder)
+    start = session_start.shown(
+        event.folder, root, ready, session=event.session, source="", home=event.home, data_folder=event.data_folder
+    )
+    proof = proof_of("loaded", found.shown, found.selected, event.modes.read, found.signature)
+    parts = [proof] if event.modes.has_proof else []
+    return shapes.with_context(event.host, event.name, "\n\n".join([*parts, start.text, found.text]))
 
 
 def _must_write(event: Event) -> bool:
@@ -80,6 +104,23 @@ def _must_write(event: Event) -> bool:
         return bool(record.project_in(connection, key))
     finally:
         connection.close()
+
+
+def _wants_traces(event: Event) -> bool:
+    """Whether there is a file that may ask for prompts to be kept as evidence; what it says is read by the service."""
+    place = places.workspace_root(event.folder, home=event.home)
+    return bool(place) and os.path.isfile(os.path.join(os.path.dirname(place), TRANSCRIPTS))
+
+
+def _keep_trace(event: Event, app: App) -> None:
+    """That it fails must not keep the memories from the model."""
+    from engram.errors import EngramError
+
+    fields = event.fields
+    try:
+        app.transcripts.take(fields["prompt"], host=event.host, session=event.session, turn=fields["turn"])
+    except EngramError as error:
+        log.failure(f"{event.host} {event.name}", error)
 
 
 def _without(event: Event, said: str) -> str:

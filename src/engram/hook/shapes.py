@@ -8,7 +8,7 @@ from engram.hook.sql import quoted
 START, PROMPT, STOP, SUBAGENT_STOP, END, COMPACTION = "start", "prompt", "stop", "subagent stop", "end", "compaction"
 
 # Other names of the same program.
-_ALIASES = {"cascade": "windsurf", "open-code": "opencode", "claude-code": "claude", "copilot": "vscode"}
+_ALIASES = {"cascade": "windsurf", "open-code": "opencode", "claude-code": "claude", "copilot-cli": "copilot"}
 
 _LIKE_CLAUDE = {
     "sessionstart": (START, "SessionStart"),
@@ -26,10 +26,14 @@ EVENTS = {
     "codex": _LIKE_CLAUDE,
     "qwen": _LIKE_CLAUDE,
     "opencode": _LIKE_CLAUDE,
-    "vscode": {
-        **_LIKE_CLAUDE,
+    "vscode": _LIKE_CLAUDE,
+    "copilot": {
+        "sessionstart": (START, "sessionStart"),
         "userpromptsubmitted": (PROMPT, "userPromptSubmitted"),
         "agentstop": (STOP, "agentStop"),
+        "subagentstop": (SUBAGENT_STOP, "subagentStop"),
+        "sessionend": (END, "sessionEnd"),
+        "precompact": (COMPACTION, "preCompact"),
     },
     "gemini": {
         "sessionstart": (START, "SessionStart"),
@@ -55,8 +59,10 @@ EVENTS = {
     },
 }
 
-# Hosts that take no context where they send a prompt: Windsurf from no hook at all, Cursor at session start only.
-_TAKES_NOTHING_AT = {("windsurf", PROMPT), ("cursor", PROMPT)}
+# Hosts that drop what they are answered to a prompt: Windsurf takes context from no hook, the others at session start.
+_TAKES_NOTHING_AT = {("windsurf", PROMPT), ("cursor", PROMPT), ("copilot", PROMPT)}
+# Hosts that look for the context at the top of the answer, and under which name.
+_FLAT = {"cursor": "additional_context", "copilot": "additionalContext"}
 
 
 def host_named(name: str) -> str:
@@ -98,8 +104,8 @@ def without_context(host: str, kind: str, event: str, *, proof: str = "", clears
 
 def _answer(host: str, event: str, text: str, *, action: str) -> str:
     parts = []
-    if text and host == "cursor":
-        parts.append('"additional_context":' + quoted(text))
+    if text and host in _FLAT:
+        parts.append('"' + _FLAT[host] + '":' + quoted(text))
     elif text:
         inner = '"hookEventName":' + quoted(event) + ',"additionalContext":' + quoted(text)
         parts += ['"hookSpecificOutput":{' + inner + "}", '"suppressOutput":true']

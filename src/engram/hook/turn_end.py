@@ -18,9 +18,10 @@ def keep(event: Event) -> None:
 
     Without a store nothing is kept, and none is made.
     """
-    if not record.has_store(event.data_folder):
+    if not record.has_store(event.data_folder) or _is_own_work(event):
         return
-    text, transcript = event.fields["said"], event.fields["transcript"]
+    text = event.fields["said"]
+    transcript, is_agents = _transcript(event)
     lists = _mentions(text) if text else bool(transcript) and _mentions(_tail(transcript))
     ends = event.kind == shapes.END and _is_open(event)
     if not lists and not ends:
@@ -30,12 +31,34 @@ def keep(event: Event) -> None:
     app = open_app(workspace=event.folder)
     try:
         if lists:
-            whole = text or app.turns.last_said(transcript)
+            whole = text or app.turns.last_said(transcript, of_subagent=is_agents)
             app.turns.learned(whole, session=event.session, source=f"hook-{event.host}")
         if ends:
             app.turns.ended(event.session)
     finally:
         app.close()
+
+
+def _is_own_work(event: Event) -> bool:
+    """Whether the program itself used an agent: Claude does while it compacts, and gives that one no type."""
+    is_agents = event.kind == shapes.SUBAGENT_STOP and bool(event.fields["agent_transcript"])
+    return event.host == "claude" and is_agents and not event.fields["agent_type"]
+
+
+def _transcript(event: Event) -> tuple[str, bool]:
+    """The transcript to look into, "" for none, and whether it is a sub-agent's own."""
+    if event.kind == shapes.SUBAGENT_STOP:
+        return event.fields["agent_transcript"], True
+    if event.fields["agent"]:  # the end of a sub-agent's turn, told with the transcript of the whole session
+        return "", False
+    if event.fields["transcript"] or event.host != "copilot":
+        return event.fields["transcript"], False
+    # Copilot tells no path at the end of a session, and before that the file may lack the last message.
+    session = event.fields["session"]
+    if event.kind != shapes.END or not session.replace("-", "").isalnum():
+        return "", False
+    home = os.environ.get("COPILOT_HOME", "").strip() or os.path.join(event.home, ".copilot")
+    return os.path.join(home, "session-state", session, "events.jsonl"), False
 
 
 def _mentions(text: str) -> bool:

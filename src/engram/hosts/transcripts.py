@@ -9,6 +9,7 @@ Formats, each as the program writes it:
 - Windsurf: JSON lines `{"type": "planner_response", "planner_response": {"response": …}}`.
 - Gemini CLI: one JSON document `{"messages": [{"type": "gemini", "content": …}]}`, or the same messages as JSON lines.
 - Qwen Code: as Claude Code, with `message.parts`.
+- Copilot CLI: JSON lines `{"type": "assistant.message", "data": {"content": …}}`, with `agentId` for sub-agents.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ MOST_DOCUMENT = 32 * 1024 * 1024
 _LOOK_BACK = 400  # lines
 
 
-def last_assistant_message(path: str) -> str:
-    """What the assistant said last, "" when the file tells nothing of the kind. Raises `OSError`."""
+def last_assistant_message(path: str, *, of_subagent: bool = False) -> str:
+    """What the assistant said last, "" when the file tells nothing of the kind. In a file of the whole session, what
+    sub-agents said does not count; `of_subagent` is for the file of one. Raises `OSError`."""
     state = os.stat(path)
     if not stat.S_ISREG(state.st_mode):
         return ""
@@ -40,7 +42,7 @@ def last_assistant_message(path: str) -> str:
     lines = tail.split(b"\n")
     if state.st_size > MOST_TAIL:
         lines = lines[1:]  # begins within a line
-    return _of_lines(lines)
+    return _of_lines(lines, of_subagent=of_subagent)
 
 
 def _is_lines(file: Any) -> bool:
@@ -60,11 +62,13 @@ def _of_document(raw: bytes) -> str:
     return ""
 
 
-def _of_lines(lines: list[bytes]) -> str:
+def _of_lines(lines: list[bytes], *, of_subagent: bool) -> str:
     """The texts of the last assistant message, which may be spread over lines of one id."""
     texts: list[str] = []
     owner = ""
     for line in _newest_first(lines):
+        if not of_subagent and (line.get("isSidechain") is True or line.get("agentId")):
+            continue
         id, text = _said(line)
         if texts and (not id or id != owner):
             break
@@ -92,8 +96,6 @@ def _newest_first(lines: list[bytes]) -> Iterator[dict[str, Any]]:
 def _said(line: dict[str, Any]) -> tuple[str, str]:
     """(id of the message, text) of a line that the assistant said; two blanks for any other line."""
     kind, payload, message = line.get("type"), line.get("payload"), line.get("message")
-    if line.get("isSidechain") is True:  # a sub-agent's line in its parent's file
-        return "", ""
     if kind == "response_item" and isinstance(payload, dict):
         is_said = payload.get("type") == "message" and payload.get("role") == "assistant"
         return "", _text(payload.get("content")) if is_said else ""
@@ -101,6 +103,8 @@ def _said(line: dict[str, Any]) -> tuple[str, str]:
         return "", _text(payload.get("message")) if payload.get("type") == "agent_message" else ""
     if kind == "planner_response" and isinstance(line.get("planner_response"), dict):
         return "", _text(line["planner_response"].get("response"))
+    if kind == "assistant.message" and isinstance(line.get("data"), dict):
+        return "", _text(line["data"].get("content"))
     if kind == "gemini":
         return "", _text(line.get("content"))
     if (kind or line.get("role")) == "assistant" and isinstance(message, dict):

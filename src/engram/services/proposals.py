@@ -64,10 +64,21 @@ class Proposals:
         roles: Sequence[str] = (),
         is_single: bool = False,
         tool: str = "engram_save_session",
+        evidence: Sequence[str] = (),
+        derived_from: Sequence[str] = (),
     ) -> Proposed:
-        """Candidates out of `text` as a proposal. Raises `Unsafe` for secrets and forged instructions, all named."""
+        """Candidates out of `text` as a proposal. `evidence` and `derived_from` are what each of them cites besides.
+        Raises `Unsafe` for secrets and forged instructions, all named."""
         parsed = self._read(text, type=type, is_single=is_single)
-        candidates = [replace(one, role=one.role or tuple(roles)) for one in parsed.candidates]
+        candidates = [
+            replace(
+                one,
+                role=one.role or tuple(roles),
+                evidence_refs=tuple(dict.fromkeys((*one.evidence_refs, *evidence))),
+                derived_from=tuple(dict.fromkeys((*one.derived_from, *derived_from))),
+            )
+            for one in parsed.candidates
+        ]
         return self.propose_candidates(candidates, scope=scope, tool=tool, notices=parsed.notes)
 
     def _read(self, text: str, *, type: str | None, is_single: bool) -> Parsed:
@@ -352,11 +363,26 @@ class Proposals:
         return found
 
     def force(
-        self, text: str, *, type: str | None = None, scope: str | None = None, roles: Sequence[str] = ()
+        self,
+        text: str,
+        *,
+        type: str | None = None,
+        scope: str | None = None,
+        roles: Sequence[str] = (),
+        evidence: Sequence[str] = (),
+        derived_from: Sequence[str] = (),
     ) -> Committed:
         """Write without asking: the explicit exception of `save-session --force`. What a person would have to answer
         (possible duplicates, replacements, dependencies) is deferred all the same, and the ledger says `force`."""
-        proposed = self.propose(text, type=type, scope=scope, roles=roles, tool="save-session")
+        proposed = self.propose(
+            text,
+            type=type,
+            scope=scope,
+            roles=roles,
+            tool="save-session",
+            evidence=evidence,
+            derived_from=derived_from,
+        )
         proposal = proposed.proposal
         home = self._roots.pending_root
         with home.ledger.locked():

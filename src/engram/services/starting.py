@@ -37,12 +37,13 @@ class Starting:
         keeper = self._keeper()
         if keeper is None:
             return False
-        decisive = self._decisive()  # looked at first: what changes from now on must be noticed
+        # Looked at first: what changes from now on must be noticed.
+        ledgers, decisive = self._ledgers(), self._decisive()
         self._roots.existing()
         kept = keeper.index.start(self._seen_by)
-        if kept is not None and self._still_holds(kept, decisive):
+        if kept is not None and self._still_holds(kept, ledgers, decisive):
             return False
-        keeper.index.keep_start(self._made(decisive))
+        keeper.index.keep_start(self._made(ledgers, decisive))
         return True
 
     def _keeper(self) -> MemoryRoot | None:
@@ -51,8 +52,12 @@ class Starting:
             return place
         return self._roots.global_ if self._roots.global_.root.exists else None
 
-    def _still_holds(self, kept: Start, decisive: list[Stated]) -> bool:
-        if list(kept.decisive) != decisive or kept.state != self._state() or any_changed(kept.folders):
+    def _still_holds(self, kept: Start, ledgers: list[Stated], decisive: list[Stated]) -> bool:
+        if (
+            [*kept.ledgers, *kept.decisive] != [*ledgers, *decisive]
+            or kept.state != self._state()
+            or any_changed(kept.folders)
+        ):
             return False
         if kept.stale_on and self._now()[:10] >= kept.stale_on:
             return False
@@ -63,7 +68,7 @@ class Starting:
 
     # -- making it -------------------------------------------------------------------------------------------------
 
-    def _made(self, decisive: list[Stated]) -> Start:
+    def _made(self, ledgers: list[Stated], decisive: list[Stated]) -> Start:
         settings = self._roots.settings()
         found = self._roots.existing()
         # A checkout that nobody trusts says nothing, nor does it stand before what is global.
@@ -85,6 +90,7 @@ class Starting:
         return Start(
             seen_by=self._seen_by,
             state=self._state(),
+            ledgers=ledgers,
             decisive=decisive,
             folders=[stated for place in found for stated in place.stated_folders()],
             stale_on=min((soon for place in trusted if (soon := place.index.begins_after(today))), default=""),
@@ -94,14 +100,17 @@ class Starting:
             rows=[row for row in rows if row is not None],
         )
 
+    def _ledgers(self) -> list[Stated]:
+        places = [place for place in (self._roots.workspace, self._roots.global_) if place is not None]
+        return [watched(path) for path in dict.fromkeys(place.ledger.path for place in places)]
+
     def _decisive(self) -> list[Stated]:
-        """What says which memories may be shown at all: ledgers, settings, ignore rules, profiles."""
+        """What says, beside ledgers, which memories may be shown at all: settings, ignore rules, profiles."""
         paths = [os.path.join(self._roots.data_folder, name) for name in (SETTINGS, PROFILES)]
         workspace, everywhere = self._roots.workspace, self._roots.global_
         for place in (workspace, everywhere):
             if place is not None:
-                paths += [place.ledger.path, os.path.join(place.root.path, SETTINGS)]
-                paths += folder.ignore_places(place.root)
+                paths += [os.path.join(place.root.path, SETTINGS), *folder.ignore_places(place.root)]
         stated = [watched(path) for path in dict.fromkeys(paths)]
         return stated if everywhere.root.exists else [*stated, watched(everywhere.root.path, size_counts=False)]
 

@@ -97,10 +97,10 @@ class Turns:
             self._sessions().start(session, project=None, directory=self._directory)
         return self._observations().capture(text, session_id=session or None, source=source)
 
-    def last_said(self, transcript: str) -> str:
-        """What the assistant said last, by the host's own transcript; "" when it cannot be read."""
+    def last_said(self, transcript: str, *, of_subagent: bool = False) -> str:
+        """What the assistant (or the sub-agent whose transcript it is) said last; "" when it cannot be read."""
         try:
-            return transcripts.last_assistant_message(transcript)
+            return transcripts.last_assistant_message(transcript, of_subagent=of_subagent)
         except OSError:
             return ""
 

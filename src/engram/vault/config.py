@@ -86,7 +86,7 @@ def roles(value: Any) -> list[str]:
 
 READ_MODES = ("auto", "startup", "always", "manual", "off")
 PROOF_MODES = ("off", "compact")
-HOOK_HOSTS = ("claude", "codex", "gemini", "cursor", "windsurf", "opencode", "vscode", "qwen")
+HOOK_HOSTS = ("claude", "codex", "gemini", "cursor", "windsurf", "opencode", "vscode", "copilot", "qwen")
 
 
 def _modes_by_host(value: Any) -> dict[str, str]:

@@ -3,6 +3,7 @@
 example: engram save-session --file candidates.txt
          engram save-session --query-level 50 --force
 
+A page of the inbox is read by its trace, and what is saved cites that as evidence.
 --query-level N shows what the last N sessions left, to make candidates of. --force writes without asking, and only
 what needs no answer; use it only when a person has approved these very candidates.
 """
@@ -45,9 +46,24 @@ def run(args: Namespace, app: App) -> Result:
             raise InvalidInput("text: give candidates, --file FILE, or --query-level N", hint="engram save-session -h")
         return _look_back(app, args.query_level, forced=args.force)
     roles = role_names(args.role)
+    trace = app.transcripts.trace_of(os.path.expanduser(args.file), text) if args.file not in (None, "-") else None
+    text = trace.text if trace is not None else text
+    evidence = [trace.id] if trace is not None else []
+    derived_from = [f"session:{trace.session}"] if trace is not None and trace.session else []
     if args.force:
-        return approving.committed(app.proposals.force(text, type=args.type, scope=args.scope, roles=roles))
-    proposed = app.proposals.propose(text, type=args.type, scope=args.scope, roles=roles, tool="save-session")
+        done = app.proposals.force(
+            text, type=args.type, scope=args.scope, roles=roles, evidence=evidence, derived_from=derived_from
+        )
+        return approving.committed(done)
+    proposed = app.proposals.propose(
+        text,
+        type=args.type,
+        scope=args.scope,
+        roles=roles,
+        tool="save-session",
+        evidence=evidence,
+        derived_from=derived_from,
+    )
     return approving.settle(app, proposed, as_json=args.json)
 
 

@@ -18,7 +18,7 @@ SCHEMA = """
         selected    INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE start_watched (
-        seen_by TEXT NOT NULL, at INTEGER NOT NULL, decides INTEGER NOT NULL,
+        seen_by TEXT NOT NULL, at INTEGER NOT NULL, kind INTEGER NOT NULL,
         path TEXT NOT NULL, size INTEGER NOT NULL, changed_ns INTEGER NOT NULL,
         PRIMARY KEY (seen_by, at)
     ) STRICT, WITHOUT ROWID;
@@ -30,11 +30,13 @@ SCHEMA = """
         PRIMARY KEY (seen_by, at)
     ) STRICT, WITHOUT ROWID;
 """
+# Kinds of what is watched, in the order in which the hook looks.
+LEDGER, DECISIVE, FOLDER = 2, 1, 0
 # Circumstances that are kept beside each other: those of an environment that is gone are not kept for ever.
 MOST_STARTS = 8
 
 _HEAD = "SELECT state, stale_on, is_trusted, untrusted, selected FROM start WHERE seen_by = ?"
-_WATCHED = "SELECT decides, path, size, changed_ns FROM start_watched WHERE seen_by = ? ORDER BY at"
+_WATCHED = "SELECT kind, path, size, changed_ns FROM start_watched WHERE seen_by = ? ORDER BY at"
 _ROWS = """
     SELECT file, size, changed_ns, text, tokens, is_body, objective, valid_until
       FROM start_row
@@ -63,8 +65,9 @@ def read(connection: apsw.Connection, seen_by: str) -> Start | None:
         is_trusted=bool(head[2]),
         untrusted=head[3],
         selected=head[4],
-        decisive=[(path, size, changed) for decides, path, size, changed in watched if decides],
-        folders=[(path, size, changed) for decides, path, size, changed in watched if not decides],
+        ledgers=[(path, size, changed) for kind, path, size, changed in watched if kind == LEDGER],
+        decisive=[(path, size, changed) for kind, path, size, changed in watched if kind == DECISIVE],
+        folders=[(path, size, changed) for kind, path, size, changed in watched if kind == FOLDER],
         rows=[
             StartRow(
                 file=row[0],
@@ -90,7 +93,11 @@ def keep(connection: apsw.Connection, start: Start) -> None:
         "INSERT INTO start VALUES (?, ?, ?, ?, ?, ?)",
         (start.seen_by, start.state, start.stale_on, int(start.is_trusted), start.untrusted, start.selected),
     )
-    watched = [*((1, *one) for one in start.decisive), *((0, *one) for one in start.folders)]
+    watched = [
+        *((LEDGER, *one) for one in start.ledgers),
+        *((DECISIVE, *one) for one in start.decisive),
+        *((FOLDER, *one) for one in start.folders),
+    ]
     connection.executemany(
         "INSERT INTO start_watched VALUES (?, ?, ?, ?, ?, ?)",
         [(start.seen_by, at, *one) for at, one in enumerate(watched)],
