@@ -3,13 +3,18 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench clean
+.PHONY: demo test test-hosts check bench clean
 
 demo: $(VENV)/ready
 	$(BIN)/engram demo
 
 test: $(VENV)/ready-dev check
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# Real agent programs from npm, offline, against a fake model. HOSTS_CACHE keeps them (2 GB) between runs.
+HOSTS_CACHE ?= $(or $(TMPDIR),/tmp)/engram-hosts
+test-hosts: $(VENV)/ready-dev
+	ENGRAM_HOSTS_CACHE=$(HOSTS_CACHE) $(BIN)/python -m pytest -m hosts tests/e2e/hosts
 
 # Lint, types, layers: seconds rather than minutes.
 check: $(VENV)/ready-dev

@@ -12,7 +12,7 @@ import gzip
 import itertools
 import json
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -34,9 +34,6 @@ class Call:
 
     tool: str
     arguments: Json = field(default_factory=dict)
-
-
-Step = Say | Call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +61,10 @@ class Asked:
             if name == tool:
                 return space, name
         return next(((space, name) for space, name in offered if name.endswith(tool)), ("", tool))
+
+
+# A step may depend on what was asked: on a token in the result of the call before, say.
+Step = Say | Call | Callable[[Asked], Say | Call]
 
 
 class FakeModels:
@@ -106,12 +107,12 @@ class FakeModels:
         with self._turn:
             self._steps = itertools.chain(script, itertools.repeat(Say("Done.")))
 
-    def answer(self, asked: Asked) -> tuple[int, Step]:
+    def answer(self, asked: Asked) -> tuple[int, Say | Call]:
         """Keep the request; the number of the answer and the answer."""
         with self._turn:
             self.asked.append(asked)
             step = next(self._steps) if asked.tools else Say(self.chore)
-            return next(self._count), step
+            return next(self._count), step(asked) if callable(step) else step
 
 
 def _strings(value: Any) -> Iterator[str]:

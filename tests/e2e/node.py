@@ -33,15 +33,7 @@ def packages(name: str, *wanted: str) -> Path:
     with locked(str(work / f"{name}.lock"), seconds=600):
         if mark.exists() and mark.read_text().split() == list(wanted):
             return folder
-        npm = shutil.which("npm")
-        command = [npm] if npm else [node(), str(Path(node()).parents[1] / "lib/node_modules/npm/bin/npm-cli.js")]
-        done = subprocess.run(
-            [*command, "install", "--loglevel=error", "--no-fund", "--no-audit", "--prefix", str(folder), *wanted],
-            capture_output=True,
-            text=True,
-            timeout=600,
-            env={**os.environ, "HOME": str(folder)},
-        )
+        done = npm_install(folder, *wanted)
         if done.returncode != 0:
             reason = f"npm could not install {', '.join(wanted)}: {done.stderr[-300:]}"
             if os.environ.get("CI"):
@@ -49,3 +41,16 @@ def packages(name: str, *wanted: str) -> Path:
             pytest.skip(reason)
         mark.write_text("\n".join(wanted))
     return folder
+
+
+def npm_install(folder: Path, *wanted: str) -> subprocess.CompletedProcess[str]:
+    """Install packages into `folder`, with the npm of this machine or the one that the wheel carries."""
+    npm = shutil.which("npm")
+    command = [npm] if npm else [node(), str(Path(node()).parents[1] / "lib/node_modules/npm/bin/npm-cli.js")]
+    return subprocess.run(
+        [*command, "install", "--loglevel=error", "--no-fund", "--no-audit", "--prefix", str(folder), *wanted],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={**os.environ, "HOME": str(folder)},
+    )
