@@ -8,15 +8,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from engram.hosts.editing.edit import Keys, Untouched, newline_near
 
+Path = tuple[str | int, ...]
+
+# Beyond this many levels a text is no settings file, and the parser would run out of stack.
+DEEPEST = 100
+
 _SPACE = " \t\r\n"
-_PIECES = re.compile(r'"[^"\\\r\n]*(?:\\[^\r\n][^"\\\r\n]*)*"|//[^\r\n]*|/\*.*?\*/|["/]', re.DOTALL)
-_STRING_OR_COMMA = re.compile(r'"[^"\\\r\n]*(?:\\[^\r\n][^"\\\r\n]*)*"|,(?=[ \t\r\n]*[}\]])')
+_STRING = r'"[^"\\\r\n]*(?:\\[^\r\n][^"\\\r\n]*)*"'
+_PIECES = re.compile(_STRING + r'|//[^\r\n]*|/\*.*?\*/|["/]', re.DOTALL)
+_STRING_OR_COMMA = re.compile(_STRING + r"|,(?=[ \t\r\n]*[}\]])")
+_STRING_OR_BRACKET = re.compile(_STRING + r"|[\[\]{}]")
 _INDENTED = re.compile(r'[\r\n]([ \t]+)["{\[]')
 
 
@@ -27,7 +35,7 @@ class Page:
     text: str
     plain: str
     remarks: tuple[tuple[int, int], ...]
-    commas: frozenset[int]
+    commas: tuple[int, ...]
     start: int
     end: int
     value: Any
@@ -46,19 +54,8 @@ class Child:
 
 def read(text: str) -> Page:
     """Raises `Untouched` for what no parser of such files would take."""
-    remarks: list[tuple[int, int]] = []
-
-    def blank(found: re.Match[str]) -> str:
-        piece = found.group()
-        if len(piece) == 1:
-            raise Untouched("skipped", f"cannot be parsed: line {_line(text, found.start())}")
-        if piece[0] == '"':
-            return piece
-        remarks.append(found.span())
-        return re.sub(r"[^\r\n]", " ", piece)
-
-    commas: set[int] = set()
-    plain = _PIECES.sub(blank, text)
+    plain, remarks = _blanked(text)
+    commas: list[int] = []
 
     def drop(found: re.Match[str]) -> str:
         if found.group() != ",":
@@ -68,10 +65,11 @@ def read(text: str) -> Page:
             before -= 1
         if before < 0 or plain[before] in "{[,:":
             return ","
-        commas.add(found.start())
+        commas.append(found.start())
         return " "
 
     bare = _STRING_OR_COMMA.sub(drop, plain)
+    _need_shallow(bare)
     start = _skip(bare, 0)
     try:
         value, end = _DECODER.raw_decode(bare, start)
@@ -80,13 +78,42 @@ def read(text: str) -> Page:
             raise json.JSONDecodeError("something follows the value", bare, rest)
     except json.JSONDecodeError as error:
         raise Untouched("skipped", f"cannot be parsed: line {error.lineno}, {error.msg}") from error
-    except RecursionError as error:
-        raise Untouched("skipped", "is nested too deeply to be edited") from error
-    return Page(text, bare, tuple(remarks), frozenset(commas), start, end, value)
+    return Page(text, bare, tuple(remarks), tuple(commas), start, end, value)
 
 
-def _line(text: str, at: int) -> int:
-    return text.count("\n", 0, at) + 1
+def is_blank(text: str) -> bool:
+    """Whether there is nothing in `text` but white space and comments. Raises `Untouched` as `read`."""
+    return not _blanked(text)[0].strip(_SPACE)
+
+
+def _blanked(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """The text with its comments as blanks, and where those are."""
+    remarks: list[tuple[int, int]] = []
+
+    def blank(found: re.Match[str]) -> str:
+        piece = found.group()
+        if len(piece) == 1:
+            line = text.count("\n", 0, found.start()) + 1
+            what = "a string" if piece == '"' else "a comment"
+            raise Untouched("skipped", f"cannot be parsed: line {line}, {what} that does not end")
+        if piece[0] == '"':
+            return piece
+        remarks.append(found.span())
+        return re.sub(r"[^\r\n]", " ", piece)
+
+    return _PIECES.sub(blank, text), remarks
+
+
+def _need_shallow(text: str) -> None:
+    depth = 0
+    for found in _STRING_OR_BRACKET.finditer(text):
+        piece = found.group()
+        if piece in ("{", "["):
+            depth += 1
+        elif piece in ("}", "]"):
+            depth -= 1
+        if depth > DEEPEST:
+            raise Untouched("skipped", "is nested too deeply to be edited")
 
 
 def _skip(text: str, at: int) -> int:
@@ -136,26 +163,66 @@ def find(page: Page, keys: Keys) -> tuple[int, Keys]:
     at = page.start
     for depth, key in enumerate(keys):
         if page.plain[at] != "{":
-            raise Untouched("skipped", f"{_named(keys[:depth])} is no object")
-        same = [child for child in children(page, at) if child.key == key]
-        if len(same) > 1:
-            raise Untouched("conflict", f"{_named(keys[: depth + 1])} stands there {len(same)} times")
-        if not same:
+            raise Untouched("skipped", f"{named(keys[:depth])} is no object")
+        child = member(page, at, keys[: depth + 1])
+        if child is None:
             return at, keys[:depth]
-        at = same[0].at
+        at = child.at
     return at, keys
 
 
-def _named(keys: Keys) -> str:
-    return f"`{'.'.join(keys)}`" if keys else "the top level"
+def member(page: Page, at: int, path: Path) -> Child | None:
+    """The member of the object at `at` to which `path` leads. Raises `Untouched` where it stands twice: programs do
+    not agree on which one counts."""
+    same = [child for child in children(page, at) if child.key == path[-1]]
+    if len(same) > 1:
+        raise Untouched("conflict", f"{named(path)} stands there {len(same)} times")
+    return same[0] if same else None
+
+
+def named(path: Path) -> str:
+    return f"`{'.'.join(map(str, path))}`" if path else "the top level"
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equal as JSON: `1` is not `true`."""
+    """Equal as JSON: `1` is `1.0`, and is not `true`."""
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return isinstance(one, bool) == isinstance(other, bool) and one == other
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 # --- inserting and exchanging
+
+
+def bring_up(text: str, path: Path, value: Any) -> str:
+    """The text in which all of `value` stands at `path`, where something stands already. What a person has added beside
+    it stays, and what is equal is not written anew. Raises `Untouched` as `find`."""
+    page = read(text)
+    there = _child_at(page, path)
+    if isinstance(value, Mapping) and isinstance(there.value, dict):
+        for key, one in value.items():
+            page = read(text)
+            at = _child_at(page, path).at
+            if member(page, at, (*path, key)) is None:
+                text = insert(page, at, key, one)
+            else:
+                text = bring_up(text, (*path, key), one)
+        return text
+    if isinstance(value, list) and isinstance(there.value, list) and len(value) == len(there.value):
+        for number, one in enumerate(value):
+            text = bring_up(text, (*path, number), one)
+        return text
+    return text if same(there.value, value) else _exchange(page, there, value)
+
+
+def _child_at(page: Page, path: Path) -> Child:
+    child = Child("", page.start, page.start, page.end, page.value)
+    for depth, step in enumerate(path):
+        inner = children(page, child.at)[step] if isinstance(step, int) else member(page, child.at, path[: depth + 1])
+        if inner is None:
+            raise KeyError(path)
+        child = inner
+    return child
 
 
 def insert(page: Page, at: int, key: str, value: Any) -> str:
@@ -192,7 +259,7 @@ def insert(page: Page, at: int, key: str, value: Any) -> str:
     return f"{text[:last]},{text[last:spot]}{made}{text[spot:]}"
 
 
-def exchange(page: Page, child: Child, value: Any) -> str:
+def _exchange(page: Page, child: Child, value: Any) -> str:
     """The text with another value in the place of that of `child`."""
     text = page.text
     if _breaks(text[child.at : child.end]) or (isinstance(value, dict) and _breaks(text[page.start : page.end])):
@@ -254,29 +321,35 @@ def _spread(value: Any, deep: str, end: str, step: str) -> str:
 # --- taking out
 
 
-def cut(page: Page, at: int, child: Child) -> str:
-    """The text without `child` of the object or array at `at`, its comma and the white space in front of it."""
+def cut(page: Page, at: int, gone: Sequence[Child]) -> str:
+    """The text without the children `gone` of the object or array at `at`, their commas and the white space in front of
+    them."""
     text, kids = page.text, children(page, at)
-    index = next(place for place, kid in enumerate(kids) if kid.start == child.start)
+    starts = {child.start for child in gone}
+    kept = [kid for kid in kids if kid.start not in starts]
     close = closing(page, at)
-    after = next((spot for spot in sorted(page.commas) if child.end <= spot < close), -1)
-    if index + 1 < len(kids):
-        comma = page.plain.index(",", child.end)
-    elif after >= 0:
-        comma = after
-    elif index:
-        comma = page.plain.index(",", kids[index - 1].end)
-    else:
+    spans = []
+    for kid, following in zip(kids, [*kids[1:], None], strict=True):
+        if kid.start not in starts:
+            continue
+        spans.append((_lead_start(page, kid), kid.end))
         comma = -1
-    spans = [(_lead_start(page, child), child.end)]
-    if comma >= 0:
-        spans.append((comma, comma + 1))
-    for begin, end in sorted(spans, reverse=True):
-        text = text[:begin] + text[end:]
-    if len(kids) > 1:
+        if following is not None:
+            comma = page.plain.index(",", kid.end)
+        elif trailing := [spot for spot in page.commas if kid.end <= spot < close]:
+            comma = trailing[0]
+        elif kept:  # the last one left needs its comma no longer
+            comma = page.plain.index(",", kept[-1].end)
+        if comma >= 0:
+            spans.append((comma, comma + 1))
+    pieces, done = [], 0
+    for begin, end in sorted(spans):
+        pieces.append(text[done:begin])
+        done = end
+    text = "".join((*pieces, text[done:]))
+    if kept:
         return text
-    left = read(text)
-    end = closing(left, at)
+    end = closing(read(text), at)
     return text if text[at + 1 : end].strip(_SPACE) else text[: at + 1] + text[end:]
 
 
@@ -284,7 +357,8 @@ def _lead_start(page: Page, child: Child) -> int:
     """Where the white space before `child` begins; it stays when a comment that ends with its line would swallow what
     comes after."""
     text, begin = page.text, child.start
-    remark = max((span for span in page.remarks if span[1] <= child.start), default=(0, 0))
+    number = bisect_right(page.remarks, child.start, key=lambda span: span[1])
+    remark = page.remarks[number - 1] if number else (0, 0)
     while begin > remark[1] and text[begin - 1] in _SPACE:
         begin -= 1
     if begin == remark[1] and text.startswith("//", remark[0]):
