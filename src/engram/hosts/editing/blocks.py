@@ -65,8 +65,8 @@ def without(text: str, begin: int, stop: int) -> str:
 
 
 def _span(text: str) -> tuple[int, int] | None:
-    """Where the block stands. A marker counts when it is a line of its own, outside of what a fence quotes; a fence that
-    is never closed quotes nothing."""
+    """Where the block stands. A marker counts when it is a line of its own, outside of what a fence quotes; a fence
+    that is never closed quotes nothing."""
     marks: list[tuple[str, int]] = []
     quoted: list[tuple[str, int]] = []
     at, fence = 0, ""

@@ -74,7 +74,7 @@ def _ours(page: Page, part: Element) -> list[_Spot]:
     spots: list[_Spot] = []
     for number, child in enumerate(json_text.children(page, at)):
         if members.says(child.value, part.marks):
-            path = (*part.keys, number)
+            path: Path = (*part.keys, number)
             spots += _beside_others(page, child, path, part) or [_Spot(path, at, child, dict(part.value))]
     return spots
 

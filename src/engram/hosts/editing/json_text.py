@@ -21,10 +21,12 @@ Path = tuple[str | int, ...]
 DEEPEST = 100
 
 _SPACE = " \t\r\n"
-_STRING = r'"[^"\\\r\n]*(?:\\[^\r\n][^"\\\r\n]*)*"'
-_PIECES = re.compile(_STRING + r'|//[^\r\n]*|/\*.*?\*/|["/]', re.DOTALL)
-_STRING_OR_COMMA = re.compile(_STRING + r"|,(?=[ \t\r\n]*[}\]])")
-_STRING_OR_BRACKET = re.compile(_STRING + r"|[\[\]{}]")
+_STRING = r'"[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+"'
+# Each takes as much as it can in one go: there may be a million strings.
+_UP_TO_REMARK = re.compile(rf'(?:[^"/]++|{_STRING})*+')
+_UP_TO_LAST_COMMA = re.compile(rf'(?:[^",]++|{_STRING}|,(?![ \t\r\n]*+[}}\]]))*+')
+_ALL_BUT_BRACKETS = re.compile(rf'(?:[^"\[\]{{}}]++|{_STRING})++')
+_REMARK = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _INDENTED = re.compile(r'[\r\n]([ \t]+)["{\[]')
 
 
@@ -54,64 +56,74 @@ class Child:
 
 def read(text: str) -> Page:
     """Raises `Untouched` for what no parser of such files would take."""
-    plain, remarks = _blanked(text)
-    commas: list[int] = []
-
-    def drop(found: re.Match[str]) -> str:
-        if found.group() != ",":
-            return found.group()
-        before = found.start() - 1
-        while before >= 0 and plain[before] in _SPACE:
-            before -= 1
-        if before < 0 or plain[before] in "{[,:":
-            return ","
-        commas.append(found.start())
-        return " "
-
-    bare = _STRING_OR_COMMA.sub(drop, plain)
-    _need_shallow(bare)
-    start = _skip(bare, 0)
+    plain, remarks = _without_remarks(text)
+    plain, commas = _without_last_commas(plain)
+    _need_shallow(plain)
+    start = _skip(plain, 0)
     try:
-        value, end = _DECODER.raw_decode(bare, start)
-        rest = _skip(bare, end)
-        if rest < len(bare):
-            raise json.JSONDecodeError("something follows the value", bare, rest)
+        value, end = _decoded(plain, start)
+        rest = _skip(plain, end)
+        if rest < len(plain):
+            raise json.JSONDecodeError("something follows the value", plain, rest)
     except json.JSONDecodeError as error:
         raise Untouched("skipped", f"cannot be parsed: line {error.lineno}, {error.msg}") from error
-    return Page(text, bare, tuple(remarks), tuple(commas), start, end, value)
+    return Page(text, plain, remarks, commas, start, end, value)
 
 
 def is_blank(text: str) -> bool:
     """Whether there is nothing in `text` but white space and comments. Raises `Untouched` as `read`."""
-    return not _blanked(text)[0].strip(_SPACE)
+    return not _without_remarks(text)[0].strip(_SPACE)
 
 
-def _blanked(text: str) -> tuple[str, list[tuple[int, int]]]:
+def _without_remarks(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
     """The text with its comments as blanks, and where those are."""
+    pieces: list[str] = []
     remarks: list[tuple[int, int]] = []
+    at = 0
+    while (stop := _end_of(_UP_TO_REMARK, text, at)) < len(text):
+        remark = _REMARK.match(text, stop)
+        if remark is None:
+            line = text.count("\n", 0, stop) + 1
+            what = {'"': "a string that does not end", "/*": "a comment that does not end"}
+            said = what.get(text[stop]) or what.get(text[stop : stop + 2]) or "Expecting value"
+            raise Untouched("skipped", f"cannot be parsed: line {line}, {said}")
+        remarks.append(remark.span())
+        pieces += text[at:stop], _as_blanks(remark.group())
+        at = remark.end()
+    return "".join((*pieces, text[at:])), tuple(remarks)
 
-    def blank(found: re.Match[str]) -> str:
-        piece = found.group()
-        if len(piece) == 1:
-            line = text.count("\n", 0, found.start()) + 1
-            what = "a string" if piece == '"' else "a comment"
-            raise Untouched("skipped", f"cannot be parsed: line {line}, {what} that does not end")
-        if piece[0] == '"':
-            return piece
-        remarks.append(found.span())
-        return re.sub(r"[^\r\n]", " ", piece)
 
-    return _PIECES.sub(blank, text), remarks
+def _as_blanks(piece: str) -> str:
+    return re.sub(r"[^\r\n]", " ", piece) if _breaks(piece) else " " * len(piece)
+
+
+def _without_last_commas(text: str) -> tuple[str, tuple[int, ...]]:
+    """The text with a blank for each comma between the last child and the bracket, and where those are."""
+    pieces: list[str] = []
+    commas: list[int] = []
+    at = 0
+    while (stop := _end_of(_UP_TO_LAST_COMMA, text, at)) < len(text):
+        before = stop - 1
+        while before >= 0 and text[before] in _SPACE:
+            before -= 1
+        is_one = before >= 0 and text[before] not in "{[,:"
+        if is_one:
+            commas.append(stop)
+        pieces += text[at:stop], " " if is_one else ","
+        at = stop + 1
+    return "".join((*pieces, text[at:])), tuple(commas)
+
+
+def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Where what `pattern` takes from `at` on ends; it may take nothing."""
+    found = pattern.match(text, at)
+    return found.end() if found else at
 
 
 def _need_shallow(text: str) -> None:
     depth = 0
-    for found in _STRING_OR_BRACKET.finditer(text):
-        piece = found.group()
-        if piece in ("{", "["):
-            depth += 1
-        elif piece in ("}", "]"):
-            depth -= 1
+    for bracket in _ALL_BUT_BRACKETS.sub("", text):
+        depth += 1 if bracket in "{[" else -1
         if depth > DEEPEST:
             raise Untouched("skipped", "is nested too deeply to be edited")
 
@@ -126,11 +138,18 @@ def _refuse(word: str) -> Any:
     raise json.JSONDecodeError(f"{word} is no value", word, 0)
 
 
-def _whole_number(digits: str) -> int | float:
-    return int(digits) if len(digits) < 400 else float(digits)
+def _decoded(text: str, at: int) -> tuple[Any, int]:
+    """The value that begins at `at`, and where it ends."""
+    try:
+        return _DECODER.raw_decode(text, at)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # a whole number of more digits than Python takes
+        return _DECODER_OF_LONG_NUMBERS.raw_decode(text, at)
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_int=_whole_number)
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+_DECODER_OF_LONG_NUMBERS = json.JSONDecoder(parse_constant=_refuse, parse_int=float)
 
 
 def children(page: Page, at: int) -> list[Child]:
@@ -141,9 +160,9 @@ def children(page: Page, at: int) -> list[Child]:
     while plain[at] != close:
         start, key = at, ""
         if is_object:
-            key, at = _DECODER.raw_decode(plain, at)
+            key, at = _decoded(plain, at)
             at = _skip(plain, _skip(plain, at) + 1)  # over the colon
-        value, end = _DECODER.raw_decode(plain, at)
+        value, end = _decoded(plain, at)
         found.append(Child(key, start, at, end, value))
         at = _skip(plain, end)
         if plain[at] == ",":
@@ -153,7 +172,7 @@ def children(page: Page, at: int) -> list[Child]:
 
 def closing(page: Page, at: int) -> int:
     """Where the object or array that begins at `at` has its closing bracket."""
-    return int(_DECODER.raw_decode(page.plain, at)[1]) - 1
+    return _decoded(page.plain, at)[1] - 1
 
 
 def find(page: Page, keys: Keys) -> tuple[int, Keys]:
@@ -161,7 +180,7 @@ def find(page: Page, keys: Keys) -> tuple[int, Keys]:
     to what was found. Raises `Untouched` where an object is expected and something else stands, or a key stands twice.
     """
     at = page.start
-    for depth, key in enumerate(keys):
+    for depth in range(len(keys)):
         if page.plain[at] != "{":
             raise Untouched("skipped", f"{named(keys[:depth])} is no object")
         child = member(page, at, keys[: depth + 1])

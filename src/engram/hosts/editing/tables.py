@@ -105,12 +105,16 @@ def _merge(there: Any, ours: Mapping[str, Any]) -> bool:
 
 
 def _others(inner: str, keys: tuple[str, ...]) -> str:
-    """The lines between the markers that belong to other tables than ours."""
-    kept = []
+    """The lines between the markers that belong to other tables than ours, with the comments right above them."""
+    kept: list[str] = []
+    above: list[str] = []
     is_ours = True
     for line in inner.split("\n"):
         if found := _HEADER.fullmatch(line):
             is_ours = _path(found.group(1))[: len(keys)] == keys
+            if not is_ours:
+                kept += above
+        above = [*above, line] if is_ours and line.lstrip().startswith("#") else []
         if not is_ours:
             kept.append(line)
     return "\n".join(kept).strip("\n")
@@ -191,13 +195,11 @@ def _same(one: Any, other: Any) -> bool:
         return one.keys() == other.keys() and all(_same(value, other[key]) for key, value in one.items())
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, bool) or isinstance(other, bool) or isinstance(one, str) or isinstance(other, str):
-        return (
-            one == other
-            and isinstance(one, str) == isinstance(other, str)
-            and isinstance(one, bool) == isinstance(other, bool)
-        )
-    return isinstance(one, float) == isinstance(other, float) and (one == other or repr(one) == repr(other) == "nan")
+    return _kind(one) == _kind(other) and (one == other or (one != one and other != other))
+
+
+def _kind(value: Any) -> list[bool]:
+    return [isinstance(value, kind) for kind in (bool, str, float, list, Mapping)]
 
 
 def _at(value: Any, keys: tuple[str, ...]) -> Any:
