@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 from hypothesis import example, given
@@ -39,8 +40,9 @@ def test_a_text_with_comments_says_what_it_says_without_them(text: str) -> None:
 def test_what_is_read_from_any_text_stands_in_it(text: str) -> None:
     try:
         page = json_text.read(text)
-    except Untouched as left:
-        assert left.status == "skipped"
+    except Untouched:
+        with pytest.raises(json.JSONDecodeError):
+            json.loads(text)
     else:
         assert json.loads(page.plain) == page.value
 
@@ -55,10 +57,8 @@ def _all(text: str) -> list[Edit]:
     ]
     done = []
     for edit in edits:
-        try:
+        with suppress(Untouched):
             done.append(edit())
-        except Untouched as left:
-            assert left.reason
     return done
 
 

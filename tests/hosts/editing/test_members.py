@@ -76,12 +76,14 @@ STYLES = {
     ),
     "four blanks": (
         '{\n    "mcpServers": {\n        "b": {"command": "b"}\n    }\n}',
-        '{\n    "mcpServers": {\n        "b": {"command": "b"},\n        "engram": {\n            "command": "engram-mcp",\n'
+        '{\n    "mcpServers": {\n        "b": {"command": "b"},\n        "engram": {\n'
+        '            "command": "engram-mcp",\n'
         '            "args": [\n                "--tools=governed"\n            ]\n        }\n    }\n}',
     ),
     "tabs and CRLF": (
         '{\r\n\t"a": 1e3\r\n}\r\n',
-        '{\r\n\t"a": 1e3,\r\n\t"mcpServers": {\r\n\t\t"engram": {\r\n\t\t\t"command": "engram-mcp",\r\n\t\t\t"args": [\r\n'
+        '{\r\n\t"a": 1e3,\r\n\t"mcpServers": {\r\n\t\t"engram": {\r\n\t\t\t"command": "engram-mcp",\r\n'
+        '\t\t\t"args": [\r\n'
         '\t\t\t\t"--tools=governed"\r\n\t\t\t]\r\n\t\t}\r\n\t}\r\n}\r\n',
     ),
     "one line": (
@@ -105,8 +107,8 @@ STYLES = {
     ),
     "an empty object": (
         "{}",
-        '{\n  "mcpServers": {\n    "engram": {\n      "command": "engram-mcp",\n      "args": [\n        "--tools=governed"\n'
-        "      ]\n    }\n  }\n}",
+        '{\n  "mcpServers": {\n    "engram": {\n      "command": "engram-mcp",\n      "args": [\n'
+        '        "--tools=governed"\n      ]\n    }\n  }\n}',
     ),
 }
 
@@ -291,7 +293,10 @@ def test_where_nothing_is_ours_taking_changes_nothing(text: str) -> None:
 
 
 def test_an_entry_between_others_leaves_them_with_their_comments() -> None:
-    text = '{\n  "mcpServers": {\n    "a": {}, // a\n    // ours\n    "engram": {"command": "engram-mcp"}, // e\n    "b": {} // b\n  }\n}\n'
+    text = (
+        '{\n  "mcpServers": {\n    "a": {}, // a\n    // ours\n    "engram": {"command": "engram-mcp"}, // e\n'
+        '    "b": {} // b\n  }\n}\n'
+    )
 
     edit = members.take(text, PART, containers=(("mcpServers",),))
 

@@ -19,7 +19,6 @@ class _Spot:
 
     path: Path
     array: int
-    child: Child
     value: Any
 
 
@@ -72,36 +71,47 @@ def _ours(page: Page, part: Element) -> list[_Spot]:
     if page.plain[at] != "[":
         raise Untouched("skipped", f"{json_text.named(part.keys)} is no list")
     spots: list[_Spot] = []
-    for number, child in enumerate(json_text.children(page, at)):
-        if members.says(child.value, part.marks):
-            path: Path = (*part.keys, number)
-            spots += _beside_others(page, child, path, part) or [_Spot(path, at, child, dict(part.value))]
+    for child in json_text.children(page, at):
+        left = _rest(child.value, part)
+        path: Path = (*part.keys, child.number)
+        if not left:
+            spots.append(_Spot(path, at, dict(part.value)))
+        elif left[0] is not child.value:
+            spots += _calls_of_ours(page, child, path, part)
     return spots
 
 
-def _beside_others(page: Page, group: Child, path: Path, part: Element) -> list[_Spot]:
-    """Our calls where a person has put others into the same group (`hooks`): then only the calls are ours."""
-    if "hooks" not in part.value or not isinstance(group.value, dict):
+def _rest(value: Any, part: Element) -> list[Any]:
+    """What of one element is a person's: the element, nothing, or the group (`hooks`) without our calls."""
+    if not members.says(value, part.marks):
+        return [value]
+    calls = value.get("hooks") if isinstance(value, dict) and "hooks" in part.value else None
+    if not isinstance(calls, list):
         return []
+    others = [call for call in calls if not members.says(call, part.marks)]
+    if len(others) == len(calls):  # our mark stands somewhere else in it, such as in a remark
+        return [value]
+    return [{**value, "hooks": others}] if others else []
+
+
+def _calls_of_ours(page: Page, group: Child, path: Path, part: Element) -> list[_Spot]:
+    """Our calls in a group into which a person has put others: only the calls are ours."""
     path = (*path, "hooks")
     calls = json_text.member(page, group.at, path)
-    if calls is None or page.plain[calls.at] != "[":
+    if calls is None:
         return []
-    all_calls = list(enumerate(json_text.children(page, calls.at)))
-    ours = [(number, call) for number, call in all_calls if members.says(call.value, part.marks)]
-    if len(ours) == len(all_calls):
-        return []
-    return [_Spot((*path, number), calls.at, call, part.value["hooks"][0]) for number, call in ours]
+    return [
+        _Spot((*path, call.number), calls.at, part.value["hooks"][0])
+        for call in json_text.children(page, calls.at)
+        if members.says(call.value, part.marks)
+    ]
 
 
 def _without(page: Page, spots: Sequence[_Spot]) -> str:
     """The text without `spots`. From the last array on, so that those before stay where they are."""
     text = page.text
-    arrays = sorted({spot.array for spot in spots}, reverse=True)
-    for array in arrays:
-        gone = [spot.child for spot in spots if spot.array == array]
-        text = json_text.cut(page, array, gone)
-        page = json_text.read(text)
+    for array in sorted({spot.array for spot in spots}, reverse=True):
+        text = json_text.cut(json_text.read(text), array, {spot.path[-1] for spot in spots if spot.array == array})
     return text
 
 
@@ -112,7 +122,7 @@ def _without_beside(text: str, part: Element, containers: tuple[Keys, ...] | Non
         child = json_text.member(page, page.start, (key,))
         is_made = containers is None or (key,) in containers
         if child and is_made and json_text.same(child.value, value) and not page.value.get(part.keys[0]):
-            text = json_text.cut(page, page.start, [child])
+            text = json_text.cut(page, page.start, {child.number})
     return text
 
 
@@ -127,7 +137,7 @@ def _check(before: Page, text: str, part: Element) -> None:
 
 
 def _others(value: Any, part: Element) -> list[Any]:
-    """The elements of the array that are not ours, in their order."""
+    """What is not ours of the array, in its order."""
     for key in part.keys:
         value = value.get(key, {})
-    return [one for one in value if not members.says(one, part.marks)]
+    return [left for one in value for left in _rest(one, part)]

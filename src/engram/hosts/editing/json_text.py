@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,8 +45,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A member of an object, or an element of an array (without a key). `start` is where its key stands."""
+    """A member of an object, or an element of an array (without a key). `number` counts from 0, `start` is where its
+    key stands."""
 
+    number: int
     key: str
     start: int
     at: int
@@ -154,7 +156,8 @@ _DECODER_OF_LONG_NUMBERS = json.JSONDecoder(parse_constant=_refuse, parse_int=fl
 
 def children(page: Page, at: int) -> list[Child]:
     """What stands directly in the object or array that begins at `at`."""
-    plain, found = page.plain, []
+    plain = page.plain
+    found: list[Child] = []
     is_object, close = plain[at] == "{", "}" if plain[at] == "{" else "]"
     at = _skip(plain, at + 1)
     while plain[at] != close:
@@ -163,7 +166,7 @@ def children(page: Page, at: int) -> list[Child]:
             key, at = _decoded(plain, at)
             at = _skip(plain, _skip(plain, at) + 1)  # over the colon
         value, end = _decoded(plain, at)
-        found.append(Child(key, start, at, end, value))
+        found.append(Child(len(found), key, start, at, end, value))
         at = _skip(plain, end)
         if plain[at] == ",":
             at = _skip(plain, at + 1)
@@ -235,7 +238,7 @@ def bring_up(text: str, path: Path, value: Any) -> str:
 
 
 def _child_at(page: Page, path: Path) -> Child:
-    child = Child("", page.start, page.start, page.end, page.value)
+    child = Child(0, "", page.start, page.start, page.end, page.value)
     for depth, step in enumerate(path):
         inner = children(page, child.at)[step] if isinstance(step, int) else member(page, child.at, path[: depth + 1])
         if inner is None:
@@ -340,16 +343,15 @@ def _spread(value: Any, deep: str, end: str, step: str) -> str:
 # --- taking out
 
 
-def cut(page: Page, at: int, gone: Sequence[Child]) -> str:
-    """The text without the children `gone` of the object or array at `at`, their commas and the white space in front of
-    them."""
+def cut(page: Page, at: int, gone: Collection[int | str]) -> str:
+    """The text without the children of the object or array at `at` whose numbers are in `gone`, their commas and the
+    white space in front of them."""
     text, kids = page.text, children(page, at)
-    starts = {child.start for child in gone}
-    kept = [kid for kid in kids if kid.start not in starts]
+    kept = [kid for kid in kids if kid.number not in gone]
     close = closing(page, at)
     spans = []
     for kid, following in zip(kids, [*kids[1:], None], strict=True):
-        if kid.start not in starts:
+        if kid.number not in gone:
             continue
         spans.append((_lead_start(page, kid), kid.end))
         comma = -1

@@ -48,7 +48,7 @@ def take(text: str, part: Member, *, containers: tuple[Keys, ...] | None) -> Edi
         return Edit(text=text, status="unchanged")
     if not is_ours(child.value, part.marks):
         raise Untouched("kept", f"{json_text.named(part.keys)} is somebody else's; it was left as it is")
-    left = without_shells(json_text.cut(page, at, [child]), part.keys[:-1], containers)
+    left = without_shells(json_text.cut(page, at, {child.number}), part.keys[:-1], containers)
     return Edit(text=without_top(_checked(page, left, part.keys), containers), status="removed")
 
 
@@ -118,7 +118,7 @@ def without_shells(text: str, keys: Keys, containers: tuple[Keys, ...] | None) -
         parent, _ = json_text.find(page, keys[: depth - 1])
         child = json_text.member(page, parent, keys[:depth])
         if child is not None:
-            text = json_text.cut(page, parent, [child])
+            text = json_text.cut(page, parent, {child.number})
     return text
 
 
