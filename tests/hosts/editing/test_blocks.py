@@ -193,7 +193,7 @@ def test_a_line_of_ours_that_a_person_changed_stays() -> None:
     text = edit.text.replace("alwaysApply: true", "alwaysApply: false")
 
     assert blocks.put(text, RULE).status == "unchanged"
-    assert blocks.take(text, RULE, containers=edit.containers).text == "---\nalwaysApply: false\n---\n\n"
+    assert blocks.take(text, RULE, containers=edit.containers).text == "---\nalwaysApply: false\n---\n"
 
 
 def test_a_large_text_is_edited_as_any_other() -> None:

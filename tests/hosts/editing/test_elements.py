@@ -132,12 +132,12 @@ def test_a_group_that_only_speaks_of_ours_is_a_persons() -> None:
     assert elements.take(text, PART, containers=None).status == "unchanged"
 
 
-def test_a_thousand_of_ours_are_taken_out_at_once() -> None:
-    text = json.dumps({"hooks": {"PreToolUse": [GROUP, {"hooks": []}] * 20_000}})
+def test_thousands_of_ours_are_taken_out_at_once() -> None:
+    text = json.dumps({"hooks": {"PreToolUse": [GROUP, {"hooks": []}] * 5_000}})
 
     left = elements.take(text, PART, containers=())
 
-    assert data_of(left.text) == {"hooks": {"PreToolUse": [{"hooks": []}] * 20_000}}
+    assert data_of(left.text) == {"hooks": {"PreToolUse": [{"hooks": []}] * 5_000}}
 
 
 def test_what_a_person_added_to_our_hook_survives_a_new_form() -> None:

@@ -106,7 +106,9 @@ def test_in_any_file_only_our_table_is_added_and_can_be_taken_out_again(text: st
 @given(documents(), documents())
 def test_in_any_file_an_older_form_is_brought_up_to_date_where_it_stands(before: str, after: str) -> None:
     older = Table(path="", keys=PART.keys, value={"command": "uvx", "args": ["engram-mcp"], "env": {"A": "1"}})
-    text = f"{before}\n# engram:start\n[mcp_servers.engram]\nstartup_timeout_sec = 1e1 # mine\n# engram:end\n{after}"
+    text = (
+        f"{before}\n# engram:start\n[mcp_servers.engram]\nstartup_timeout_sec = 1e1 # mine\n# engram:end\n[z]\n{after}"
+    )
     try:
         data = without_nan(text)
         linked = tables.put(text, older)
@@ -177,7 +179,8 @@ def test_names_that_need_quotes_get_them() -> None:
 
 def test_a_new_version_is_pinned_and_all_that_a_person_added_stays() -> None:
     text = (
-        "[a]\n# engram:start\n[mcp_servers.engram] # mine\n# why\ncommand = 'uvx' # old\nargs = [\n  \"engram-mcp\", # one\n]\n"
+        "[a]\n# engram:start\n[mcp_servers.engram] # mine\n# why\ncommand = 'uvx' # old\n"
+        'args = [\n  "engram-mcp", # one\n]\n'
         'startup_timeout_sec = 2_0.0\n\n[mcp_servers.engram.env]\nTOKEN = "\\u0041"\n# engram:end\n\n[b] # after\n'
     )
 
@@ -233,6 +236,15 @@ def test_what_cannot_be_edited_is_left_alone_with_the_reason(text: str, status: 
         tables.put(text, PART)
 
     assert (left.value.status, left.value.reason.startswith(reason)) == (status, True), left.value.reason
+
+
+def test_a_line_after_the_block_belongs_to_our_table_and_is_not_moved() -> None:
+    text = "# engram:start\n[mcp_servers.engram]\ncommand = 'engram-mcp'\n# engram:end\nmodel = 'x'\n"
+
+    for edit in (tables.put, tables.take):
+        with pytest.raises(Untouched) as left:
+            edit(text, PART)
+        assert left.value.status == "conflict"
 
 
 def test_a_part_of_our_table_that_stands_outside_needs_it() -> None:

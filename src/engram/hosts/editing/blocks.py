@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from engram.hosts.editing.edit import Edit, Keys, Untouched, lines_of, newline_near
@@ -66,22 +67,26 @@ def without(text: str, begin: int, stop: int) -> str:
 
 def _span(text: str) -> tuple[int, int] | None:
     """Where the block stands. A marker counts when it is a line of its own, outside of what a fence quotes; a fence
-    that is never closed quotes nothing."""
+    that is never closed quotes nothing. Fences between two markers are those of the block."""
+    lines = lines_of(text)
+    markers = [(number, mark) for number, line in enumerate(lines) if (mark := line.strip()) in (START, END)]
+    ours = {one: other for (one, mark), (other, next_) in pairwise(markers) if (mark, next_) == (START, END)}
     marks: list[tuple[str, int]] = []
     quoted: list[tuple[str, int]] = []
-    at, fence = 0, ""
-    for line in lines_of(text):
+    at, fence, end_of_ours = 0, "", -1
+    for number, line in enumerate(lines):
         bare = line.strip()
         if bare in (START, END):
             (quoted if fence else marks).append((bare, at + line.index("<")))
-        elif found := _FENCE.match(line.rstrip("\r\n")):
+            end_of_ours = ours.get(number, end_of_ours)
+        elif number > end_of_ours and (found := _FENCE.match(line.rstrip("\r\n"))):
             mark, info = found.groups()
             if not fence:
                 fence = mark
             elif mark.startswith(fence) and not info.strip():
                 fence, quoted = "", []
         at += len(line)
-    marks += quoted
+    marks = sorted(marks + quoted, key=lambda mark: mark[1])
     if not marks:
         return None
     if [mark for mark, _ in marks] != [START, END]:

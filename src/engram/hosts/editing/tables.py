@@ -29,7 +29,7 @@ def put(text: str, part: Table) -> Edit:
         if inner is None:
             return Edit(text=text, status="unchanged")
         whole = text[:begin] + _block(inner).replace("\n", newline_near(text, begin)) + text[end:]
-    _check(before, whole, part)
+    _check(before, whole, part, _merged(_at(before, part.keys), part.value))
     return Edit(text=whole, status="written" if span is None else "updated")
 
 
@@ -45,8 +45,9 @@ def take(text: str, part: Table) -> Edit:
     left = (
         text[:begin] + others.replace("\n", newline_near(text, begin)) + text[end:] if others else without(text, *span)
     )
-    _check(before, left, part)
-    if _at(_parsed(left), part.keys) is not None:
+    outside = _at(_parsed(left), part.keys)
+    _check(before, left, part, outside)
+    if outside is not None:
         raise Untouched("kept", f"a part of {_named(part)} that is a person's stands outside of the markers")
     return Edit(text=left, status="removed")
 
@@ -170,14 +171,22 @@ def _parsed(text: str) -> dict[str, Any]:
         raise Untouched("skipped", f"cannot be parsed: {error}") from error
 
 
-def _check(before: Mapping[str, Any], text: str, part: Table) -> None:
-    """Raises `Untouched` unless the text parses and everything in it but our table is as it was."""
+def _check(before: Mapping[str, Any], text: str, part: Table, wanted: Any) -> None:
+    """Raises `Untouched` unless the text parses, `wanted` is what our table says, and everything else is as it was."""
     try:
-        is_whole = _same(_beside(before, part.keys), _beside(_parsed(text), part.keys))
+        after = _parsed(text)
+        is_whole = _same(_beside(before, part.keys), _beside(after, part.keys))
     except (Untouched, RecursionError) as error:
         raise Untouched("skipped", f"cannot be edited: what is there leaves no room for {_named(part)}") from error
-    if not is_whole:
+    if not is_whole or not _same(_at(after, part.keys), wanted):
         raise Untouched("conflict", "cannot be edited without touching what is beside")
+
+
+def _merged(there: Any, ours: Any) -> Any:
+    """What `_merge` makes of plain data."""
+    if not isinstance(there, Mapping) or not isinstance(ours, Mapping):
+        return ours
+    return {**there, **{key: _merged(there.get(key), value) for key, value in ours.items()}}
 
 
 def _beside(value: Any, keys: tuple[str, ...]) -> Any:
