@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +20,8 @@ Status = Literal[
 
 Keys = tuple[str, ...]
 
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+
 
 class Untouched(Exception):
     """Nothing may be done here: the reason, and what that makes of the change."""
@@ -31,7 +34,8 @@ class Untouched(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """The text afterwards and what was done; `containers` are the objects and arrays that were made for it."""
+    """The text afterwards and what was done. `containers` are what was made around it because it was missing, such as
+    objects and arrays, or front matter; given to `take` they go again when nothing else is in them."""
 
     text: str
     status: Status
@@ -52,6 +56,6 @@ def newline_near(text: str, at: int) -> str:
     return "\r\n" if text[end : end + 2] == "\r\n" else "\r"
 
 
-def unified(text: str) -> str:
-    """`text` with every line end as `\\n`."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+def lines_of(text: str) -> list[str]:
+    """The lines of `text` with their ends. Only what editors call a line end is one, not all that Python does."""
+    return _LINE.findall(text)

@@ -2,70 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from engram.hosts.editing import json_text, members
 from engram.hosts.editing.edit import Edit, Keys, Untouched
-from engram.hosts.editing.json_text import Child, Page
+from engram.hosts.editing.json_text import Child, Page, Path
 from engram.hosts.parts import Element
 
 
 @dataclass(frozen=True, slots=True)
 class _Spot:
-    """Our element: the array that holds it, where it begins, and the part of our value that belongs there."""
+    """Our element: the path to it, where the array that holds it begins, and the part of our value that belongs
+    there."""
 
-    keys: Keys
-    at: int
-    child: Child
+    path: Path
+    array: int
     value: Any
 
 
 def put(text: str, part: Element) -> Edit:
     """One element of ours stands in the array; those of others stay, in their order. Raises `Untouched` for a text
     that cannot be edited."""
-    text = text if text.strip() else "{\n}\n"
-    page = json_text.read(text)
-    if page.plain[page.start] != "{":
-        raise Untouched("skipped", "its top level is no object")
+    whole, containers = members.with_top(text)
+    page = json_text.read(whole)
     ours = _ours(page, part)
-    containers: tuple[Keys, ...] = ()
-    if not ours:
+    if ours:
+        whole = _without(page, ours[1:])  # more than one of ours would run twice
+        whole = json_text.bring_up(whole, ours[0].path, ours[0].value)
+    else:
         at, found = json_text.find(page, part.keys)
         if found == part.keys:
             whole = json_text.insert(page, at, "", dict(part.value))
         else:
             whole, made = members.insert_at(page, part.keys, [dict(part.value)])
-            containers = (*made, part.keys)
-    else:
-        whole = text
-        for _ in ours[1:]:  # more than one of ours would run twice
-            whole = _without(json_text.read(whole), _ours(json_text.read(whole), part)[-1])
-        page = json_text.read(whole)
-        spot = _ours(page, part)[0]
-        if not _covers(spot.child.value, spot.value):
-            whole = json_text.exchange(page, spot.child, _merged(spot.child.value, spot.value))
+            containers = (*containers, *made, part.keys)
     for key, value in part.beside.items():
-        page = json_text.read(whole)
-        if isinstance(page.value, dict) and key not in page.value:
-            whole = json_text.insert(page, page.start, key, value)
+        now = json_text.read(whole)
+        if key not in now.value:
+            whole = json_text.insert(now, now.start, key, value)
+            containers = (*containers, (key,))
     if whole == text:
         return Edit(text=text, status="unchanged")
-    json_text.read(whole)
+    _check(page, whole, part)
     return Edit(text=whole, status="updated" if ours else "written", containers=containers)
 
 
 def take(text: str, part: Element, *, containers: tuple[Keys, ...] | None) -> Edit:
     """The text without our elements of the array; of what is then empty, the `containers` that we made go too (None:
-    unknown, so all that lead to it)."""
-    if not text.strip():
+    unknown, so all that lead to it). Raises `Untouched` as `put`."""
+    if json_text.is_blank(text):
         return Edit(text=text, status="unchanged")
-    whole = text
-    while ours := _ours(json_text.read(whole), part):
-        whole = _without(json_text.read(whole), ours[-1])
-    if whole == text:
+    page = json_text.read(text)
+    ours = _ours(page, part)
+    if not ours:
         return Edit(text=text, status="unchanged")
-    return Edit(text=members.without_shells(whole, part.keys, containers), status="removed")
+    left = members.without_shells(_without(page, ours), part.keys, containers)
+    left = _without_beside(left, part, containers)
+    _check(page, left, part)
+    return Edit(text=members.without_top(left, containers), status="removed")
 
 
 def _ours(page: Page, part: Element) -> list[_Spot]:
@@ -73,45 +69,75 @@ def _ours(page: Page, part: Element) -> list[_Spot]:
     if found != part.keys:
         return []
     if page.plain[at] != "[":
-        raise Untouched("skipped", f"`{'.'.join(part.keys)}` is no list")
-    found_here = []
+        raise Untouched("skipped", f"{json_text.named(part.keys)} is no list")
+    spots: list[_Spot] = []
     for child in json_text.children(page, at):
-        if not members.is_ours(child.value, part.marks):
-            continue
-        inner = _beside_others(page, child, part)
-        found_here.append(inner or _Spot(part.keys, at, child, dict(part.value)))
-    return found_here
+        left = _rest(child.value, part)
+        path: Path = (*part.keys, child.number)
+        if not left:
+            spots.append(_Spot(path, at, dict(part.value)))
+        elif left[0] is not child.value:
+            spots += _calls_of_ours(page, child, path, part)
+    return spots
 
 
-def _beside_others(page: Page, child: Child, part: Element) -> _Spot | None:
-    """Our call where a person has put others into the same group (`hooks`): then only the call is ours."""
-    calls = child.value.get("hooks") if isinstance(child.value, dict) else None
-    if not isinstance(calls, list) or len(calls) < 2:
-        return None
-    for member in json_text.children(page, child.at):
-        if member.key == "hooks" and page.plain[member.at] == "[":
-            for call in json_text.children(page, member.at):
-                if members.is_ours(call.value, part.marks):
-                    return _Spot((*part.keys, "hooks"), member.at, call, part.value["hooks"][0])
-    return None
+def _rest(value: Any, part: Element) -> list[Any]:
+    """What of one element is a person's: the element, nothing, or the group (`hooks`) without our calls."""
+    if not members.says(value, part.marks):
+        return [value]
+    calls = value.get("hooks") if isinstance(value, dict) and "hooks" in part.value else None
+    if not isinstance(calls, list):
+        return []
+    others = [call for call in calls if not members.says(call, part.marks)]
+    if len(others) == len(calls):  # our mark stands somewhere else in it, such as in a remark
+        return [value]
+    return [{**value, "hooks": others}] if others else []
 
 
-def _without(page: Page, spot: _Spot) -> str:
-    return json_text.cut(page, spot.at, spot.child)
+def _calls_of_ours(page: Page, group: Child, path: Path, part: Element) -> list[_Spot]:
+    """Our calls in a group into which a person has put others: only the calls are ours."""
+    path = (*path, "hooks")
+    calls = json_text.member(page, group.at, path)
+    if calls is None:
+        return []
+    return [
+        _Spot((*path, call.number), calls.at, part.value["hooks"][0])
+        for call in json_text.children(page, calls.at)
+        if members.says(call.value, part.marks)
+    ]
 
 
-def _covers(there: Any, ours: Any) -> bool:
-    """Whether everything of ours stands there; a person may have added more."""
-    if isinstance(ours, dict):
-        return isinstance(there, dict) and all(key in there and _covers(there[key], ours[key]) for key in ours)
-    if isinstance(ours, list):
-        return isinstance(there, list) and len(there) == len(ours) and all(map(_covers, there, ours))
-    return json_text.same(there, ours)
+def _without(page: Page, spots: Sequence[_Spot]) -> str:
+    """The text without `spots`. From the last array on, so that those before stay where they are."""
+    text = page.text
+    for array in sorted({spot.array for spot in spots}, reverse=True):
+        text = json_text.cut(json_text.read(text), array, {spot.path[-1] for spot in spots if spot.array == array})
+    return text
 
 
-def _merged(there: Any, ours: Any) -> Any:
-    if isinstance(there, dict) and isinstance(ours, dict):
-        return {**there, **{key: _merged(there.get(key), value) for key, value in ours.items()}}
-    if isinstance(there, list) and isinstance(ours, list) and len(there) == len(ours):
-        return [_merged(one, other) for one, other in zip(there, ours, strict=True)]
-    return ours
+def _without_beside(text: str, part: Element, containers: tuple[Keys, ...] | None) -> str:
+    """The text without what we put beside our elements, when there is nothing left for which it would be needed."""
+    for key, value in part.beside.items():
+        page = json_text.read(text)
+        child = json_text.member(page, page.start, (key,))
+        is_made = containers is None or (key,) in containers
+        if child and is_made and json_text.same(child.value, value) and not page.value.get(part.keys[0]):
+            text = json_text.cut(page, page.start, {child.number})
+    return text
+
+
+def _check(before: Page, text: str, part: Element) -> None:
+    """Raises `Untouched` unless the text parses and everything in it but our element is as it was."""
+    beside = part.beside.keys()
+    was, now = (
+        {k: v for k, v in value.items() if k not in beside} for value in (before.value, json_text.read(text).value)
+    )
+    if not json_text.unharmed(was, now, part.keys) or not json_text.same(*(_others(one, part) for one in (was, now))):
+        raise Untouched("skipped", "cannot be edited without touching what is beside")
+
+
+def _others(value: Any, part: Element) -> list[Any]:
+    """What is not ours of the array, in its order."""
+    for key in part.keys:
+        value = value.get(key, {})
+    return [left for one in value for left in _rest(one, part)]

@@ -8,15 +8,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from engram.hosts.editing.edit import Keys, Untouched, newline_near
 
+Path = tuple[str | int, ...]
+
+# Beyond this many levels a text is no settings file, and the parser would run out of stack.
+DEEPEST = 100
+
 _SPACE = " \t\r\n"
-_PIECES = re.compile(r'"[^"\\\r\n]*(?:\\[^\r\n][^"\\\r\n]*)*"|//[^\r\n]*|/\*.*?\*/|["/]', re.DOTALL)
-_STRING_OR_COMMA = re.compile(r'"[^"\\\r\n]*(?:\\[^\r\n][^"\\\r\n]*)*"|,(?=[ \t\r\n]*[}\]])')
+_STRING = r'"[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+"'
+# Each takes as much as it can in one go: there may be a million strings.
+_UP_TO_REMARK = re.compile(rf'(?:[^"/]++|{_STRING})*+')
+_UP_TO_LAST_COMMA = re.compile(rf'(?:[^",]++|{_STRING}|,(?![ \t\r\n]*+[}}\]]))*+')
+_ALL_BUT_BRACKETS = re.compile(rf'(?:[^"\[\]{{}}]++|{_STRING})++')
+_REMARK = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _INDENTED = re.compile(r'[\r\n]([ \t]+)["{\[]')
 
 
@@ -27,7 +37,7 @@ class Page:
     text: str
     plain: str
     remarks: tuple[tuple[int, int], ...]
-    commas: frozenset[int]
+    commas: tuple[int, ...]
     start: int
     end: int
     value: Any
@@ -35,8 +45,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A member of an object, or an element of an array (without a key). `start` is where its key stands."""
+    """A member of an object, or an element of an array (without a key). `number` counts from 0, `start` is where its
+    key stands."""
 
+    number: int
     key: str
     start: int
     at: int
@@ -46,47 +58,76 @@ class Child:
 
 def read(text: str) -> Page:
     """Raises `Untouched` for what no parser of such files would take."""
-    remarks: list[tuple[int, int]] = []
-
-    def blank(found: re.Match[str]) -> str:
-        piece = found.group()
-        if len(piece) == 1:
-            raise Untouched("skipped", f"cannot be parsed: line {_line(text, found.start())}")
-        if piece[0] == '"':
-            return piece
-        remarks.append(found.span())
-        return re.sub(r"[^\r\n]", " ", piece)
-
-    commas: set[int] = set()
-    plain = _PIECES.sub(blank, text)
-
-    def drop(found: re.Match[str]) -> str:
-        if found.group() != ",":
-            return found.group()
-        before = found.start() - 1
-        while before >= 0 and plain[before] in _SPACE:
-            before -= 1
-        if before < 0 or plain[before] in "{[,:":
-            return ","
-        commas.add(found.start())
-        return " "
-
-    bare = _STRING_OR_COMMA.sub(drop, plain)
-    start = _skip(bare, 0)
+    plain, remarks = _without_remarks(text)
+    plain, commas = _without_last_commas(plain)
+    _need_shallow(plain)
+    start = _skip(plain, 0)
     try:
-        value, end = _DECODER.raw_decode(bare, start)
-        rest = _skip(bare, end)
-        if rest < len(bare):
-            raise json.JSONDecodeError("something follows the value", bare, rest)
+        value, end = _decoded(plain, start)
+        rest = _skip(plain, end)
+        if rest < len(plain):
+            raise json.JSONDecodeError("something follows the value", plain, rest)
     except json.JSONDecodeError as error:
         raise Untouched("skipped", f"cannot be parsed: line {error.lineno}, {error.msg}") from error
-    except RecursionError as error:
-        raise Untouched("skipped", "is nested too deeply to be edited") from error
-    return Page(text, bare, tuple(remarks), frozenset(commas), start, end, value)
+    return Page(text, plain, remarks, commas, start, end, value)
 
 
-def _line(text: str, at: int) -> int:
-    return text.count("\n", 0, at) + 1
+def is_blank(text: str) -> bool:
+    """Whether there is nothing in `text` but white space and comments. Raises `Untouched` as `read`."""
+    return not _without_remarks(text)[0].strip(_SPACE)
+
+
+def _without_remarks(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The text with its comments as blanks, and where those are."""
+    pieces: list[str] = []
+    remarks: list[tuple[int, int]] = []
+    at = 0
+    while (stop := _end_of(_UP_TO_REMARK, text, at)) < len(text):
+        remark = _REMARK.match(text, stop)
+        if remark is None:
+            line = text.count("\n", 0, stop) + 1
+            what = {'"': "a string that does not end", "/*": "a comment that does not end"}
+            said = what.get(text[stop]) or what.get(text[stop : stop + 2]) or "Expecting value"
+            raise Untouched("skipped", f"cannot be parsed: line {line}, {said}")
+        remarks.append(remark.span())
+        pieces += text[at:stop], _as_blanks(remark.group())
+        at = remark.end()
+    return "".join((*pieces, text[at:])), tuple(remarks)
+
+
+def _as_blanks(piece: str) -> str:
+    return re.sub(r"[^\r\n]", " ", piece) if _breaks(piece) else " " * len(piece)
+
+
+def _without_last_commas(text: str) -> tuple[str, tuple[int, ...]]:
+    """The text with a blank for each comma between the last child and the bracket, and where those are."""
+    pieces: list[str] = []
+    commas: list[int] = []
+    at = 0
+    while (stop := _end_of(_UP_TO_LAST_COMMA, text, at)) < len(text):
+        before = stop - 1
+        while before >= 0 and text[before] in _SPACE:
+            before -= 1
+        is_one = before >= 0 and text[before] not in "{[,:"
+        if is_one:
+            commas.append(stop)
+        pieces += text[at:stop], " " if is_one else ","
+        at = stop + 1
+    return "".join((*pieces, text[at:])), tuple(commas)
+
+
+def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Where what `pattern` takes from `at` on ends; it may take nothing."""
+    found = pattern.match(text, at)
+    return found.end() if found else at
+
+
+def _need_shallow(text: str) -> None:
+    depth = 0
+    for bracket in _ALL_BUT_BRACKETS.sub("", text):
+        depth += 1 if bracket in "{[" else -1
+        if depth > DEEPEST:
+            raise Untouched("skipped", "is nested too deeply to be edited")
 
 
 def _skip(text: str, at: int) -> int:
@@ -99,25 +140,33 @@ def _refuse(word: str) -> Any:
     raise json.JSONDecodeError(f"{word} is no value", word, 0)
 
 
-def _whole_number(digits: str) -> int | float:
-    return int(digits) if len(digits) < 400 else float(digits)
+def _decoded(text: str, at: int) -> tuple[Any, int]:
+    """The value that begins at `at`, and where it ends."""
+    try:
+        return _DECODER.raw_decode(text, at)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # a whole number of more digits than Python takes
+        return _DECODER_OF_LONG_NUMBERS.raw_decode(text, at)
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_int=_whole_number)
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+_DECODER_OF_LONG_NUMBERS = json.JSONDecoder(parse_constant=_refuse, parse_int=float)
 
 
 def children(page: Page, at: int) -> list[Child]:
     """What stands directly in the object or array that begins at `at`."""
-    plain, found = page.plain, []
+    plain = page.plain
+    found: list[Child] = []
     is_object, close = plain[at] == "{", "}" if plain[at] == "{" else "]"
     at = _skip(plain, at + 1)
     while plain[at] != close:
         start, key = at, ""
         if is_object:
-            key, at = _DECODER.raw_decode(plain, at)
+            key, at = _decoded(plain, at)
             at = _skip(plain, _skip(plain, at) + 1)  # over the colon
-        value, end = _DECODER.raw_decode(plain, at)
-        found.append(Child(key, start, at, end, value))
+        value, end = _decoded(plain, at)
+        found.append(Child(len(found), key, start, at, end, value))
         at = _skip(plain, end)
         if plain[at] == ",":
             at = _skip(plain, at + 1)
@@ -126,7 +175,7 @@ def children(page: Page, at: int) -> list[Child]:
 
 def closing(page: Page, at: int) -> int:
     """Where the object or array that begins at `at` has its closing bracket."""
-    return int(_DECODER.raw_decode(page.plain, at)[1]) - 1
+    return _decoded(page.plain, at)[1] - 1
 
 
 def find(page: Page, keys: Keys) -> tuple[int, Keys]:
@@ -134,28 +183,68 @@ def find(page: Page, keys: Keys) -> tuple[int, Keys]:
     to what was found. Raises `Untouched` where an object is expected and something else stands, or a key stands twice.
     """
     at = page.start
-    for depth, key in enumerate(keys):
+    for depth in range(len(keys)):
         if page.plain[at] != "{":
-            raise Untouched("skipped", f"{_named(keys[:depth])} is no object")
-        same = [child for child in children(page, at) if child.key == key]
-        if len(same) > 1:
-            raise Untouched("conflict", f"{_named(keys[: depth + 1])} stands there {len(same)} times")
-        if not same:
+            raise Untouched("skipped", f"{named(keys[:depth])} is no object")
+        child = member(page, at, keys[: depth + 1])
+        if child is None:
             return at, keys[:depth]
-        at = same[0].at
+        at = child.at
     return at, keys
 
 
-def _named(keys: Keys) -> str:
-    return f"`{'.'.join(keys)}`" if keys else "the top level"
+def member(page: Page, at: int, path: Path) -> Child | None:
+    """The member of the object at `at` to which `path` leads. Raises `Untouched` where it stands twice: programs do
+    not agree on which one counts."""
+    same = [child for child in children(page, at) if child.key == path[-1]]
+    if len(same) > 1:
+        raise Untouched("conflict", f"{named(path)} stands there {len(same)} times")
+    return same[0] if same else None
+
+
+def named(path: Path) -> str:
+    return f"`{'.'.join(map(str, path))}`" if path else "the top level"
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equal as JSON: `1` is not `true`."""
+    """Equal as JSON: `1` is `1.0`, and is not `true`."""
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return isinstance(one, bool) == isinstance(other, bool) and one == other
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 # --- inserting and exchanging
+
+
+def bring_up(text: str, path: Path, value: Any) -> str:
+    """The text in which all of `value` stands at `path`, where something stands already. What a person has added beside
+    it stays, and what is equal is not written anew. Raises `Untouched` as `find`."""
+    page = read(text)
+    there = _child_at(page, path)
+    if isinstance(value, Mapping) and isinstance(there.value, dict):
+        for key, one in value.items():
+            page = read(text)
+            at = _child_at(page, path).at
+            if member(page, at, (*path, key)) is None:
+                text = insert(page, at, key, one)
+            else:
+                text = bring_up(text, (*path, key), one)
+        return text
+    if isinstance(value, list) and isinstance(there.value, list) and len(value) == len(there.value):
+        for number, one in enumerate(value):
+            text = bring_up(text, (*path, number), one)
+        return text
+    return text if same(there.value, value) else _exchange(page, there, value)
+
+
+def _child_at(page: Page, path: Path) -> Child:
+    child = Child(0, "", page.start, page.start, page.end, page.value)
+    for depth, step in enumerate(path):
+        inner = children(page, child.at)[step] if isinstance(step, int) else member(page, child.at, path[: depth + 1])
+        if inner is None:
+            raise KeyError(path)
+        child = inner
+    return child
 
 
 def insert(page: Page, at: int, key: str, value: Any) -> str:
@@ -192,7 +281,7 @@ def insert(page: Page, at: int, key: str, value: Any) -> str:
     return f"{text[:last]},{text[last:spot]}{made}{text[spot:]}"
 
 
-def exchange(page: Page, child: Child, value: Any) -> str:
+def _exchange(page: Page, child: Child, value: Any) -> str:
     """The text with another value in the place of that of `child`."""
     text = page.text
     if _breaks(text[child.at : child.end]) or (isinstance(value, dict) and _breaks(text[page.start : page.end])):
@@ -204,8 +293,13 @@ def exchange(page: Page, child: Child, value: Any) -> str:
 
 
 def unit(page: Page) -> str:
-    """One step of indentation in this text."""
-    found = _INDENTED.search(page.plain)
+    """One step of indentation in this text: that of the first child on a line of its own."""
+    kids = children(page, page.start) if page.plain[page.start : page.start + 1] in ("{", "[") else []
+    for child in kids:
+        step = _indent_at(page.text, child.start)
+        if step and _breaks(page.text[page.start : child.start]):
+            return "\t" if "\t" in step else step[:8]
+    found = _INDENTED.search(page.text)
     if found is None:
         return "  "
     return "\t" if "\t" in found.group(1) else found.group(1)[:8]
@@ -254,29 +348,34 @@ def _spread(value: Any, deep: str, end: str, step: str) -> str:
 # --- taking out
 
 
-def cut(page: Page, at: int, child: Child) -> str:
-    """The text without `child` of the object or array at `at`, its comma and the white space in front of it."""
+def cut(page: Page, at: int, gone: Collection[int | str]) -> str:
+    """The text without the children of the object or array at `at` whose numbers are in `gone`, their commas and the
+    white space in front of them."""
     text, kids = page.text, children(page, at)
-    index = next(place for place, kid in enumerate(kids) if kid.start == child.start)
+    kept = [kid for kid in kids if kid.number not in gone]
     close = closing(page, at)
-    after = next((spot for spot in sorted(page.commas) if child.end <= spot < close), -1)
-    if index + 1 < len(kids):
-        comma = page.plain.index(",", child.end)
-    elif after >= 0:
-        comma = after
-    elif index:
-        comma = page.plain.index(",", kids[index - 1].end)
-    else:
+    spans = []
+    for kid, following in zip(kids, [*kids[1:], None], strict=True):
+        if kid.number not in gone:
+            continue
+        spans.append((_lead_start(page, kid), kid.end))
         comma = -1
-    spans = [(_lead_start(page, child), child.end)]
-    if comma >= 0:
-        spans.append((comma, comma + 1))
-    for begin, end in sorted(spans, reverse=True):
-        text = text[:begin] + text[end:]
-    if len(kids) > 1:
+        if following is not None:
+            comma = page.plain.index(",", kid.end)
+        elif trailing := [spot for spot in page.commas if kid.end <= spot < close]:
+            comma = trailing[0]
+        elif kept:  # the last one left needs its comma no longer
+            comma = page.plain.index(",", kept[-1].end)
+        if comma >= 0:
+            spans.append((comma, comma + 1))
+    pieces, done = [], 0
+    for begin, end in sorted(spans):
+        pieces.append(text[done:begin])
+        done = end
+    text = "".join((*pieces, text[done:]))
+    if kept:
         return text
-    left = read(text)
-    end = closing(left, at)
+    end = closing(read(text), at)
     return text if text[at + 1 : end].strip(_SPACE) else text[: at + 1] + text[end:]
 
 
@@ -284,7 +383,8 @@ def _lead_start(page: Page, child: Child) -> int:
     """Where the white space before `child` begins; it stays when a comment that ends with its line would swallow what
     comes after."""
     text, begin = page.text, child.start
-    remark = max((span for span in page.remarks if span[1] <= child.start), default=(0, 0))
+    number = bisect_right(page.remarks, child.start, key=lambda span: span[1])
+    remark = page.remarks[number - 1] if number else (0, 0)
     while begin > remark[1] and text[begin - 1] in _SPACE:
         begin -= 1
     if begin == remark[1] and text.startswith("//", remark[0]):
